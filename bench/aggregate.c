@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Aggregate bandwidth of k origins into one target: PSCW epochs in which each origin puts `values` pieces of
+ * `size` into its own part of the target's window. The time is that of an epoch, from the first rank's begin
+ * to the last one's end. The data changes with every sample and is compared as a whole. */
+#include "common/bench.h"
+
+#include <stdlib.h>
+
+static const struct bench_program program = {.name = "aggregate",
+                                             .summary = "bandwidth of k origins into one target, k + 1 ranks",
+                                             .flavours = "create,allocate",
+                                             .sizes = "64K,512K",
+                                             .values = "16",
+                                             .values_help = "puts of each origin per epoch",
+                                             .reps = 15,
+                                             .budget_ms = 200};
+
+enum { target = 0 };
+
+struct aggregate {
+    struct bench_window window;
+    MPI_Group origins, targets;
+    int rank, ranks, puts;
+    size_t size;
+    char *buffer;
+    uint64_t round;
+};
+
+/* Where the part of `origin` begins in the target's window. */
+static size_t part_of(const struct aggregate *aggregate, int origin) {
+    return (size_t)(origin - 1) * (size_t)aggregate->puts * aggregate->size;
+}
+
+static uint64_t seed_of(const struct aggregate *aggregate, int origin) {
+    return aggregate->round * 4096 + (uint64_t)origin;
+}
+
+static void open_round(void *context) {
+    struct aggregate *aggregate = context;
+    aggregate->round++;
+    if (aggregate->rank != target)
+        bench_fill(aggregate->buffer, (size_t)aggregate->puts * aggregate->size,
+                   seed_of(aggregate, aggregate->rank));
+}
+
+static void run(void *context, long iterations) {
+    struct aggregate *aggregate = context;
+    MPI_Win win = aggregate->window.win;
+    int bytes = (int)aggregate->size;
+    for (long i = 0; i < iterations; i++) {
+        if (aggregate->rank == target) {
+            MPI_Win_post(aggregate->origins, 0, win);
+            MPI_Win_wait(win);
+            continue;
+        }
+        MPI_Win_start(aggregate->targets, 0, win);
+        for (int p = 0; p < aggregate->puts; p++) {
+            size_t at = (size_t)p * aggregate->size;
+            MPI_Put(aggregate->buffer + at, bytes, MPI_BYTE, target,
+                    (MPI_Aint)(part_of(aggregate, aggregate->rank) + at), bytes, MPI_BYTE, win);
+        }
+        MPI_Win_complete(win);
+    }
+}
+
+static long check(void *context) {
+    struct aggregate *aggregate = context;
+    size_t bytes = (size_t)aggregate->puts * aggregate->size;
+    long wrong = 0;
+    for (int r = 1; r < aggregate->ranks && aggregate->rank == target; r++)
+        wrong += bench_wrong(aggregate->window.base + part_of(aggregate, r), bytes, seed_of(aggregate, r), 0);
+    return wrong;
+}
+
+static void measure(const struct bench *bench, struct aggregate *aggregate, const char *flavour) {
+    static struct bench_samples samples;
+    size_t bytes = (size_t)aggregate->puts * aggregate->size;
+    size_t all = bytes * (size_t)(bench->ranks - 1);
+    aggregate->buffer = bench_memory(bytes);
+    bench_window_make(&aggregate->window, flavour, bench->rank == target ? all : 0, MPI_COMM_WORLD);
+    struct bench_task task = {
+        .context = aggregate, .open = open_round, .run = run, .check = check, .together = true};
+    bench_run(bench, &task, &samples);
+    struct bench_cell cell = {
+        .mode = "pscw", .op = "put", .flavour = flavour, .size = (long long)aggregate->size};
+    cell.bytes = (double)all;
+    cell.extra[0].name = "others";
+    cell.extra[0].value = bench->ranks - 1;
+    cell.extra[1].name = "burst";
+    cell.extra[1].value = aggregate->puts;
+    bench_emit(bench, &cell, &samples, target);
+    bench_window_free(&aggregate->window);
+    free(aggregate->buffer);
+}
+
+int main(int argc, char **argv) {
+    struct bench bench;
+    bench_begin(&bench, &program, argc, argv, 2, 1024);
+    const struct bench_options *options = &bench.options;
+    struct aggregate aggregate = {.rank = bench.rank, .ranks = bench.ranks};
+    MPI_Group world;
+    int hub = target;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &hub, &aggregate.targets);
+    MPI_Group_excl(world, 1, &hub, &aggregate.origins);
+    char flavour[32];
+    for (int f = 0; bench_list_entry(options->flavours, f, flavour, sizeof flavour); f++) {
+        for (int s = 0; s < options->sizes.count; s++) {
+            for (int v = 0; v < options->values.count; v++) {
+                aggregate.size = (size_t)options->sizes.item[s];
+                aggregate.puts = (int)options->values.item[v];
+                measure(&bench, &aggregate, flavour);
+            }
+        }
+    }
+    MPI_Group_free(&aggregate.targets);
+    MPI_Group_free(&aggregate.origins);
+    MPI_Group_free(&world);
+    return bench_end();
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`make bench`: every experiment of the suite in full, beneath every host MPI that is here, alone and with TrueRMA in
+turns, over several launches. Results go to build/bench/<experiment>.json as they come, so that a run that is cut off
+goes on where it was; what was measured on a busy machine is measured again, and never published."""
+
+import argparse
+import sys
+
+import campaign
+import page
+from experiments import EXPERIMENTS, jobs, limit_jobs
+from machine import host_title, machine_facts
+from results import Results, text_of
+from runner import BUILD, WITH_COMMAND, MissingProgram, command_of
+from tables import limit_tables, tables_of
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
+                        help="of: " + " ".join(EXPERIMENTS) + " (default: all)")
+    parser.add_argument("--hosts", help="comma-separated names of tools/mpi-env (default: all that are here)")
+    parser.add_argument("--launches", type=int, default=5, help="of each program (default %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="the demo's short form of an experiment, where it has one")
+    parser.add_argument("--pin", default="auto", help="CPUs of the ranks: auto, or a list such as 0,1")
+    parser.add_argument("--with-command", default=WITH_COMMAND, help="what stands before the program with TrueRMA")
+    parser.add_argument("--output", default=str(BUILD / "bench"), help="folder for the results (default %(default)s)")
+    parser.add_argument("--fresh", action="store_true", help="measure again what was measured before")
+    parser.add_argument("--list", action="store_true", help="name the experiments and end")
+    return parser.parse_args()
+
+
+def without_busy(store):
+    """The runs that may be published, and how many may not."""
+    runs = list(store.data["runs"].values())
+    good = [run for run in runs if not run["outcome"]["busy"]]
+    return good, len(runs) - len(good)
+
+
+def run_experiment(experiment, options, hosts, machine, titles):
+    """Measures, prints and writes one experiment. Returns its failures as sentences."""
+    store = campaign.Store(f"{options.output}/{experiment.name}.json", machine, keep=not options.fresh)
+    runs = campaign.Campaign(store, options.with_command, retries=3, quiet_wait_s=60)
+
+    def jobs_of(host, variant, launch):
+        return jobs(experiment, host, variant, launch, options.quick, options.pin)
+
+    for launch in range(options.launches):
+        runs.pending += limit_jobs(experiment, launch, options.quick, options.pin)
+        runs.pending += campaign.alternate(hosts, (launch,), jobs_of)
+    for job in runs.pending:
+        command_of(job, options.with_command)
+    for job in list(runs.pending):
+        runs.execute(job)
+    runs.progress.clear()
+    good, busy = without_busy(store)
+    results = Results(good)
+    for table in tables_of(experiment.name, results, titles) + limit_tables(results):
+        print(text_of(table), flush=True)
+    if busy:
+        print(f"  {busy} launches are not published: other processes used the machine; run it again when it is quiet")
+    failures = [f"{job.name()}: {outcome.message}" for job, outcome in runs.failures]
+    page.write(f"{options.output}/{experiment.name}.html", experiment.title, good, machine, titles, [experiment.name],
+               options.with_command, failures)
+    print(f"  wrote {store.path} and {experiment.name}.html", flush=True)
+    return failures + ([f"{experiment.name}: {busy} launches on a busy machine"] if busy else [])
+
+
+def main():
+    options = arguments()
+    if options.list:
+        for experiment in EXPERIMENTS.values():
+            print(f"{experiment.name:15} {experiment.title}")
+        return 0
+    names = options.experiments or list(EXPERIMENTS)
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    if unknown:
+        sys.exit(f"bench: no experiment '{unknown[0]}'; there are: {' '.join(EXPERIMENTS)}")
+    machine = machine_facts()
+    hosts = options.hosts.split(",") if options.hosts else list(machine["hosts"])
+    missing = [host for host in hosts if host not in machine["hosts"]]
+    if missing or not hosts:
+        sys.exit(f"bench: host MPI '{''.join(missing[:1])}' is not here; here are: {' '.join(machine['hosts']) or 'none'}")
+    titles = {host: host_title(host, machine["hosts"][host]) for host in hosts}
+    failures = []
+    try:
+        for name in names:
+            if options.quick and not EXPERIMENTS[name].quick:
+                print(f"{name}: has no short form, left out")
+                continue
+            failures += run_experiment(EXPERIMENTS[name], options, hosts, machine, titles)
+    except MissingProgram as error:
+        sys.exit(f"bench: {error}")
+    for failure in failures:
+        print(f"FAILED: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs many jobs one after the other: alternating, resumable, with a progress bar, and again where the machine was
+busy."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+import time
+
+import runner
+from runner import ALONE, WITH
+
+
+def alternate(hosts, launches, jobs_of):
+    """The jobs of every launch, host by host, alone and with TrueRMA in turns: A B A B.
+    `jobs_of(host, variant, launch)` gives a list."""
+    ordered = []
+    for launch in launches:
+        for host in hosts:
+            pairs = zip(jobs_of(host, ALONE, launch), jobs_of(host, WITH, launch))
+            ordered += [job for pair in pairs for job in pair]
+    return ordered
+
+
+def wait_for_quiet(limit_s):
+    """Waits until other processes leave the machine alone, at most `limit_s`."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        before = runner.busy_seconds()
+        time.sleep(0.5)
+        if runner.busy_seconds() - before <= runner.BUSY_SHARE * 0.5 + runner.BUSY_TICKS_S:
+            return True
+    return False
+
+
+class Store:
+    """Outcomes by fingerprint, in a file that is always whole: what was cut off goes on where it was."""
+
+    def __init__(self, path, machine, keep):
+        self.path = pathlib.Path(path)
+        self.data = {"machine": machine, "runs": {}}
+        if keep and self.path.exists():
+            old = json.loads(self.path.read_text())
+            if all(old["machine"].get(key) == machine.get(key) for key in ("cpu", "cpus", "kernel", "hosts")):
+                self.data["runs"] = old["runs"]
+
+    def get(self, key):
+        return self.data["runs"].get(key)
+
+    def put(self, key, job, outcome):
+        self.data["runs"][key] = {"job": dataclasses.asdict(job), "outcome": dataclasses.asdict(outcome),
+                                  "date": time.strftime("%Y-%m-%d %H:%M:%S %z")}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(self.data, indent=1))
+        new.replace(self.path)
+
+
+class Progress:
+    """A bar with the time left on a terminal, a line per job elsewhere."""
+
+    WIDTH = 28
+
+    def __init__(self, stream=sys.stderr):
+        self.begin, self.stream = time.monotonic(), stream
+        self.bar = stream.isatty()
+
+    def show(self, text, left_s):
+        done = time.monotonic() - self.begin
+        part = done / max(done + left_s, 0.001)
+        left = round(left_s)
+        clock = f"{left // 60}:{left % 60:02d} left"
+        if self.bar:
+            filled = round(part * self.WIDTH)
+            self.stream.write(f"\r\x1b[K[{'#' * filled}{'.' * (self.WIDTH - filled)}] {clock}  {text}")
+        else:
+            self.stream.write(f"[{part:4.0%}] {clock}  {text}\n")
+        self.stream.flush()
+
+    def clear(self):
+        if self.bar:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+class Campaign:
+    """`pending` is what is still to come, in order; it decides what the progress bar says."""
+
+    def __init__(self, store, with_command, retries, quiet_wait_s):
+        self.store, self.with_command = store, with_command
+        self.retries, self.quiet_wait_s = retries, quiet_wait_s
+        self.retry_until = float("inf")  # by the monotonic clock: no job is repeated that would end later
+        self.progress = Progress()
+        self.pending = []
+        self.measured = {}  # seconds of the last job of a kind
+        self.failures = []
+
+    def estimate(self, job):
+        """Seconds that a job takes: as the last one like it did, else as its experiment says."""
+        return self.measured.get((job.host, job.variant, job.program, job.args), job.estimate_s)
+
+    def left(self):
+        return sum(self.estimate(job) for job in self.pending)
+
+    def drop(self, job):
+        """A pending job that is not going to be run."""
+        self.pending.remove(job)
+
+    def execute(self, job):
+        """Runs a job, or takes its outcome from the store; again while the machine was busy, as often as allowed."""
+        key = runner.fingerprint_of(job, self.with_command)
+        kept = self.store.get(key)
+        if kept and kept["outcome"]["status"] == "ok" and not kept["outcome"]["busy"]:
+            self.pending.remove(job)
+            return runner.Outcome(**kept["outcome"])
+        for attempt in range(self.retries + 1):
+            again = " (again: the machine was busy)" if attempt else ""
+            self.progress.show(f"{job.name()}, launch {job.launch + 1}{again}", self.left())
+            outcome = runner.run(job, self.with_command)
+            self.measured[(job.host, job.variant, job.program, job.args)] = outcome.seconds
+            late = time.monotonic() + self.quiet_wait_s + outcome.seconds > self.retry_until
+            if outcome.status != "ok" or not outcome.busy or attempt == self.retries or late:
+                break
+            self.progress.show("waiting until other processes leave the machine alone", self.left())
+            wait_for_quiet(self.quiet_wait_s)
+        self.pending.remove(job)
+        self.store.put(key, job, outcome)
+        # A host that hangs by itself is a fact about it; everything else that goes wrong is an error.
+        if outcome.status == "failed" or (outcome.status == "hang" and job.variant != ALONE):
+            self.failures.append((job, outcome))
+            self.progress.clear()
+            print(f"FAILED: {job.name()}: {outcome.message}", file=sys.stderr)
+        return outcome

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void end_with(int status) {
+    MPI_Finalize();
+    exit(status);
+}
+
+void bench_begin(struct bench *bench, const struct bench_program *program, int argc, char **argv,
+                 int min_ranks, int max_ranks) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &bench->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &bench->ranks);
+    bool speak = bench->rank == 0;
+    int status = bench_options_parse(&bench->options, program, argc, argv, speak);
+    if (status != 0)
+        end_with(status == 1 ? 0 : 2);
+    if (bench->ranks < min_ranks || bench->ranks > max_ranks) {
+        if (speak)
+            fprintf(stderr, "%s: runs with %d to %d ranks, not %d\n", program->name, min_ranks, max_ranks,
+                    bench->ranks);
+        end_with(2);
+    }
+    for (int i = 0; i < bench->options.sizes.count; i++) {
+        if (bench->options.sizes.item[i] % 8 != 0 || bench->options.sizes.item[i] == 0) {
+            if (speak)
+                fprintf(stderr, "--size: %lld is not a multiple of 8\n", bench->options.sizes.item[i]);
+            end_with(2);
+        }
+    }
+    int failed = bench_pin(bench->options.pin, bench->rank) != 0;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (failed)
+        end_with(2);
+}
+
+int bench_end(void) {
+    MPI_Finalize();
+    return 0;
+}
+
+void bench_window_make(struct bench_window *window, const char *flavour, size_t bytes, MPI_Comm comm) {
+    window->bytes = bytes;
+    window->created = strcmp(flavour, "create") == 0;
+    if (window->created) {
+        window->base = bench_memory(bytes);
+        MPI_Win_create(window->base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, comm, &window->win);
+    } else {
+        MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, comm, &window->base, &window->win);
+        if (bytes > 0)
+            memset(window->base, 0, bytes);
+    }
+    MPI_Barrier(comm); /* nobody reads or writes what is still being zeroed */
+}
+
+void bench_window_free(struct bench_window *window) {
+    MPI_Win_free(&window->win);
+    if (window->created)
+        free(window->base);
+}
+
+/* Runs one sample of `iterations`; returns this rank's time per iteration. */
+static double sample(const struct bench *bench, const struct bench_task *task, long iterations) {
+    if (task->open != NULL)
+        task->open(task->context);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = bench_now_us();
+    task->run(task->context, iterations);
+    double span[2] = {bench_now_us(), -start};
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (task->together) /* the clock is the whole machine's */
+        MPI_Allreduce(MPI_IN_PLACE, span, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    double us = (span[0] + span[1]) / (double)iterations;
+    if (task->close != NULL)
+        task->close(task->context);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (task->check != NULL)
+        bench_verify(bench, task->check(task->context), "data");
+    return us;
+}
+
+/* The slowest rank's `us`, known to all, so that all run the same number of iterations. */
+static double slowest(double us) {
+    MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return us;
+}
+
+void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples) {
+    const struct bench_options *options = &bench->options;
+    const double budget_us = options->budget_ms * 1e3;
+    const double sample_us = budget_us / options->reps;
+    const long least = task->least > 0 ? task->least : 1;
+    const int fewest = options->reps < 5 ? options->reps : 5;
+
+    /* Growing warm-ups, until one lasts long enough to tell how long an iteration takes. */
+    long iterations = least;
+    double us = slowest(sample(bench, task, iterations));
+    while (us * (double)iterations < sample_us / 4 && iterations < (1L << 24)) {
+        iterations *= 4;
+        us = slowest(sample(bench, task, iterations));
+    }
+    double wanted = us > 0 ? sample_us / us : (double)iterations;
+    iterations = wanted > (double)least ? (long)wanted : least;
+    double possible = budget_us / (us * (double)iterations);
+    int reps = possible < options->reps * 0.99 ? (int)possible : options->reps;
+    if (reps < fewest)
+        reps = fewest;
+    samples->count = 0;
+    for (int i = 0; i < reps; i++)
+        bench_sample(samples, sample(bench, task, iterations));
+}
+
+void bench_verify(const struct bench *bench, long wrong, const char *what) {
+    long most = wrong;
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
+    if (most == 0)
+        return;
+    const char *name = bench->options.program->name;
+    if (wrong != 0)
+        printf("CHECK FAILED: %s: rank %d: %s: %ld wrong\n", name, bench->rank, what, wrong);
+    fflush(stdout);
+    end_with(1); /* not MPI_Abort, with which launchers lose what was printed last */
+}
+
+void bench_emit(const struct bench *bench, struct bench_cell *cell, struct bench_samples *samples, int from) {
+    enum { tag = 4711 };
+    if (from != 0 && bench->rank == from) {
+        MPI_Send(&samples->count, 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
+        MPI_Send(samples->us, samples->count, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD);
+    }
+    if (bench->rank != 0)
+        return;
+    static struct bench_samples received;
+    if (from != 0) {
+        MPI_Recv(&received.count, 1, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(received.us, received.count, MPI_DOUBLE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        samples = &received;
+    }
+    cell->bench = bench->options.program->name;
+    cell->ranks = bench->ranks;
+    bench_print(cell, samples);
+}
+
+long long bench_largest(const struct bench_numbers *numbers) {
+    long long largest = 0;
+    for (int i = 0; i < numbers->count; i++)
+        largest = numbers->item[i] > largest ? numbers->item[i] : largest;
+    return largest;
+}

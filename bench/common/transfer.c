@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {[TRANSFER_PUT] = "put",
+                                    [TRANSFER_GET] = "get",
+                                    [TRANSFER_ACCUMULATE] = "accumulate",
+                                    [TRANSFER_FETCH_AND_OP] = "fetch_and_op",
+                                    [TRANSFER_COMPARE_AND_SWAP] = "compare_and_swap"};
+
+static enum transfer_kind kind_of(const char *op) {
+    enum transfer_kind kind = TRANSFER_PUT;
+    while (strcmp(names[kind], op) != 0)
+        kind++;
+    return kind;
+}
+
+bool transfer_is_atomic_word(const char *op) {
+    return kind_of(op) >= TRANSFER_FETCH_AND_OP;
+}
+
+/* The pattern that `rank` sends, or offers to be got. */
+static uint64_t seed_of(int rank) {
+    return (uint64_t)rank + 17;
+}
+
+static size_t words_of(const struct transfer *transfer) {
+    return transfer->size / sizeof(uint64_t);
+}
+
+void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
+                    int rank) {
+    *transfer = (struct transfer){
+        .kind = kind_of(op), .size = size, .window = window, .rank = rank, .peer = 1 - rank};
+    transfer->buffer = bench_memory(size);
+    bench_fill(transfer->buffer, size, seed_of(rank));
+    if (transfer->kind == TRANSFER_GET)
+        bench_fill(window->base, size, seed_of(rank));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void transfer_end(struct transfer *transfer) {
+    free(transfer->buffer);
+}
+
+void transfer_issue(struct transfer *transfer) {
+    uint64_t *buffer = transfer->buffer;
+    size_t last = words_of(transfer) - 1;
+    int bytes = (int)transfer->size, peer = transfer->peer;
+    MPI_Win win = transfer->window->win;
+    switch (transfer->kind) {
+    case TRANSFER_PUT:
+        buffer[0] = transfer->issued + 1;
+        buffer[last] = transfer->issued + 1;
+        MPI_Put(buffer, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, win);
+        break;
+    case TRANSFER_GET:
+        buffer[0] = 0;
+        buffer[last] = 0;
+        MPI_Get(buffer, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, win);
+        break;
+    case TRANSFER_ACCUMULATE:
+        MPI_Accumulate(buffer, (int)last + 1, MPI_UINT64_T, peer, 0, (int)last + 1, MPI_UINT64_T, MPI_SUM,
+                       win);
+        break;
+    case TRANSFER_FETCH_AND_OP:
+        buffer[0] = 1;
+        transfer->result = ~transfer->issued;
+        MPI_Fetch_and_op(buffer, &transfer->result, MPI_UINT64_T, peer, 0, MPI_SUM, win);
+        break;
+    case TRANSFER_COMPARE_AND_SWAP:
+        buffer[0] = transfer->issued + 1;
+        transfer->compare = transfer->issued;
+        transfer->result = ~transfer->issued;
+        MPI_Compare_and_swap(buffer, &transfer->compare, &transfer->result, MPI_UINT64_T, peer, 0, win);
+        break;
+    }
+    transfer->issued++;
+}
+
+void transfer_done(struct transfer *transfer) {
+    size_t last = words_of(transfer) - 1;
+    switch (transfer->kind) {
+    case TRANSFER_PUT:
+    case TRANSFER_ACCUMULATE:
+        break; /* only the target can see them */
+    case TRANSFER_GET:
+        transfer->wrong += transfer->buffer[0] != bench_word(seed_of(transfer->peer), 0);
+        transfer->wrong += transfer->buffer[last] != bench_word(seed_of(transfer->peer), last);
+        break;
+    case TRANSFER_FETCH_AND_OP:
+    case TRANSFER_COMPARE_AND_SWAP:
+        transfer->wrong += transfer->result != transfer->issued - 1;
+        break;
+    }
+}
+
+void transfer_arrived(struct transfer *transfer) {
+    const volatile uint64_t *window = (const uint64_t *)transfer->window->base;
+    uint64_t number = ++transfer->received;
+    size_t last = words_of(transfer) - 1;
+    switch (transfer->kind) {
+    case TRANSFER_GET:
+        break; /* leaves no trace at the target */
+    case TRANSFER_ACCUMULATE:
+        transfer->wrong += window[last] != number * bench_word(seed_of(transfer->peer), last);
+        break;
+    case TRANSFER_PUT:
+        transfer->wrong += window[last] != number;
+        transfer->wrong += window[0] != number;
+        break;
+    case TRANSFER_FETCH_AND_OP:
+    case TRANSFER_COMPARE_AND_SWAP:
+        transfer->wrong += window[0] != number;
+        break;
+    }
+}
+
+/* The wrong words in this rank's window after the peer's `arrived` operations. */
+static long window_wrong(const struct transfer *transfer, uint64_t arrived) {
+    const uint64_t *window = (const uint64_t *)transfer->window->base;
+    size_t words = words_of(transfer);
+    long wrong = 0;
+    switch (transfer->kind) {
+    case TRANSFER_GET:
+        return bench_wrong(window, transfer->size, seed_of(transfer->rank), 0);
+    case TRANSFER_PUT:
+        if (arrived == 0)
+            return 0;
+        wrong = bench_wrong(window, transfer->size, seed_of(transfer->peer), 1);
+        return wrong + (window[0] != arrived) + (window[words - 1] != arrived);
+    case TRANSFER_ACCUMULATE:
+        for (size_t i = 0; i < words; i++)
+            wrong += window[i] != arrived * bench_word(seed_of(transfer->peer), i);
+        return wrong;
+    case TRANSFER_FETCH_AND_OP:
+    case TRANSFER_COMPARE_AND_SWAP:
+        return window[0] != arrived;
+    }
+    return wrong;
+}
+
+long transfer_check(struct transfer *transfer, bool lock) {
+    uint64_t arrived = 0;
+    MPI_Sendrecv(&transfer->issued, 1, MPI_UINT64_T, transfer->peer, 0, &arrived, 1, MPI_UINT64_T,
+                 transfer->peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (lock)
+        MPI_Win_lock(MPI_LOCK_SHARED, transfer->rank, 0, transfer->window->win);
+    transfer->wrong += window_wrong(transfer, arrived);
+    if (lock)
+        MPI_Win_unlock(transfer->rank, transfer->window->win);
+    if (transfer->kind == TRANSFER_GET && transfer->issued > 0)
+        transfer->wrong += bench_wrong(transfer->buffer, transfer->size, seed_of(transfer->peer), 0);
+    MPI_Barrier(MPI_COMM_WORLD); /* both have looked before either goes on */
+    long wrong = transfer->wrong;
+    transfer->wrong = 0;
+    return wrong;
+}

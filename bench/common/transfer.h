@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One checked RMA operation between two ranks, to be repeated under any synchronisation.
+ *
+ * Every put carries its number in its first and last word, every get's result is spoiled beforehand, sums and
+ * counters are followed exactly; so an operation that was lost, late or torn is found. Windows have
+ * displacement unit 1, the operation works on the target's first `size` bytes. Not collective unless it says
+ * so. */
+#ifndef TRUERMA_BENCH_TRANSFER_H
+#define TRUERMA_BENCH_TRANSFER_H
+
+#include "bench.h"
+
+#define TRANSFER_OPS "put,get,accumulate,fetch_and_op,compare_and_swap"
+
+enum transfer_kind {
+    TRANSFER_PUT,
+    TRANSFER_GET,
+    TRANSFER_ACCUMULATE,
+    TRANSFER_FETCH_AND_OP,
+    TRANSFER_COMPARE_AND_SWAP
+};
+
+struct transfer {
+    enum transfer_kind kind;
+    size_t size;
+    struct bench_window *window;
+    int rank, peer;
+    uint64_t *buffer;  /* what is sent, or where a get's bytes go */
+    uint64_t result;   /* what an atomic operation brought back */
+    uint64_t compare;  /* what a compare_and_swap expects */
+    uint64_t issued;   /* operations that this rank has issued */
+    uint64_t received; /* operations that this rank has seen arrive, where the synchronisation tells */
+    long wrong;        /* words found wrong so far */
+};
+
+/* Whether the operation always moves 8 bytes. */
+bool transfer_is_atomic_word(const char *op);
+
+/* Prepares operation `op` between the world's ranks 0 and 1, on a fresh window. Collective over both. */
+void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
+                    int rank);
+void transfer_end(struct transfer *transfer);
+
+/* Issues the next operation towards the peer. */
+void transfer_issue(struct transfer *transfer);
+
+/* Looks at the result of the last operation, which the synchronisation has completed. */
+void transfer_done(struct transfer *transfer);
+
+/* Looks at what the peer's next operation left in this rank's window, which the synchronisation has
+ * announced. */
+void transfer_arrived(struct transfer *transfer);
+
+/* Compares everything that was moved so far with what must be there. Returns the number of wrong words since
+ * the last call. `lock`: the window's memory is read under a lock on this rank, as passive-target
+ * synchronisation needs. Collective over both ranks. */
+long transfer_check(struct transfer *transfer, bool lock);
+
+#endif

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is run for each experiment: program, arguments, ranks. The demo takes the quick form of four of them, the suite
+all of them in full."""
+
+import dataclasses
+
+from runner import ALONE, LIMIT, Job
+
+SMALL = "8,1K,8K"
+OVERSUBSCRIBED_ORIGINS = 7
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """`quick` and `full` are lists of (program, ranks, arguments), one launch each; limit: arguments of the by-hand
+    program that belong to it, or None."""
+
+    name: str
+    title: str
+    quick: tuple = ()
+    full: tuple = ()
+    limit: tuple = None
+    quick_limit: tuple = None
+    timeout_s: float = 120.0
+
+
+def _ranks(program, counts, *args):
+    return tuple((program, count, args) for count in counts)
+
+
+EXPERIMENTS = {e.name: e for e in (
+    Experiment(
+        "skew", "Process skew: the origin's epoch while the target multiplies matrices",
+        quick=(("skew", 2, ("--budget-ms", "250")),),
+        full=(("skew", 2, ("--budget-ms", "1000")),),
+        limit=("--mode", "skew", "--budget-ms", "1000"),
+        quick_limit=("--mode", "skew", "--budget-ms", "150"), timeout_s=60),
+    Experiment(
+        "stall", "First operation on a window while the target computes for 200 ms",
+        quick=(("stall", 2, ("--mode", "lock", "--op", "put", "--reps", "1")),
+               ("stall", 2, ("--mode", "lock_all", "--reps", "1"))),
+        full=(("stall", 2, ("--reps", "5")),), timeout_s=60),
+    Experiment(
+        "latency", "Latency of one operation with its synchronisation",
+        quick=(("latency", 2, ("--mode", "pscw,fence,lock,lock_all", "--op", "put,get", "--size", SMALL,
+                               "--reps", "15", "--budget-ms", "15")),
+               ("latency", 2, ("--mode", "lock_all", "--op", "fetch_and_op,compare_and_swap,accumulate",
+                               "--size", "8", "--reps", "15", "--budget-ms", "15"))),
+        full=(("latency", 2, ("--op", "put,get")),
+              ("latency", 2, ("--op", "accumulate,fetch_and_op,compare_and_swap", "--mode", "lock,lock_all"))),
+        limit=("--mode", "exchange,memcpy,cma"),
+        quick_limit=("--mode", "exchange", "--size", SMALL, "--budget-ms", "60"), timeout_s=240),
+    Experiment(
+        "oversubscribed", f"More ranks than cores: post and wait of a target of {OVERSUBSCRIBED_ORIGINS} origins",
+        quick=_ranks("sync", (1 + OVERSUBSCRIBED_ORIGINS,), "--mode", "fan_in", "--reps", "15", "--budget-ms", "120"),
+        full=_ranks("sync", (4, 8, 16), "--reps", "15"), timeout_s=120),
+    Experiment(
+        "rate", "Bandwidth of 32 operations per epoch, and message rate",
+        full=(("rate", 2, ()), ("rate", 2, ("--mode", "lock_all", "--size", "8", "--values", "1024"))),
+        limit=("--mode", "memcpy"), timeout_s=240),
+    Experiment(
+        "sync", "Cost of synchronisation without data",
+        full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), timeout_s=240),
+    Experiment(
+        "contend", "k origins update one target",
+        full=_ranks("contend", (2, 3, 5, 9)), timeout_s=240),
+    Experiment(
+        "overlap", "Computation hidden behind an epoch",
+        full=(("overlap", 2, ()),), timeout_s=240),
+    Experiment(
+        "aggregate", "Bandwidth of k origins into one target",
+        full=_ranks("aggregate", (2, 3, 4, 5, 8)), timeout_s=240),
+    Experiment(
+        "window", "Creation and freeing of a window, and its memory",
+        full=_ranks("window", (2, 4, 8)), timeout_s=120),
+)}
+
+
+def jobs(experiment, host, variant, launch, quick, pin="auto"):
+    """The launches of an experiment for one host and variant."""
+    parts = experiment.quick if quick else experiment.full
+    return [Job(host, variant, program, (*args, "--pin", pin), ranks, launch, experiment.timeout_s,
+                estimate_s=estimate(experiment.name, host, variant, quick))
+            for program, ranks, args in parts]
+
+
+def limit_jobs(experiment, launch, quick, pin="auto"):
+    args = experiment.quick_limit if quick else experiment.limit
+    if args is None:
+        return []
+    return [Job("", LIMIT, "limit", (*args, "--pin", pin), 2, launch, experiment.timeout_s, estimate_s=3.0)]
+
+
+def estimate(name, host, variant, quick):
+    """Seconds that a launch takes, roughly: for the progress bar before anything is known."""
+    seconds = {"skew": 4.5, "stall": 1.6, "latency": 2.0, "oversubscribed": 0.8}.get(name, 5.0)
+    if name == "oversubscribed" and variant == ALONE and host.startswith("mpich"):
+        seconds = 3.0
+    return seconds if quick else 5 * seconds

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Latency of one operation between two ranks under every synchronisation.
+ *
+ * pscw: ping-pong, one epoch a way; the time is half a round trip (Lai et al., section 5.2).
+ * fence: the ranks take turns; the time is that of the operation and one fence.
+ * lock: exclusive lock, operation, unlock. lock_shared: the same with a shared lock.
+ * lock_all: operation and flush within one lock_all epoch. In the last three the target waits in a barrier,
+ * so that the host MPI's progress runs there. */
+#include "common/transfer.h"
+
+#include <string.h>
+
+static const struct bench_program program = {.name = "latency",
+                                             .summary =
+                                                 "time of one operation with its synchronisation, two ranks",
+                                             .modes = "pscw,fence,lock,lock_shared,lock_all",
+                                             .ops = TRANSFER_OPS,
+                                             .flavours = "create,allocate",
+                                             .sizes = "8,64,512,1K,4K,8K,32K,64K,256K,1M,4M"};
+
+struct latency {
+    struct transfer transfer;
+    MPI_Group peer;
+    int lock_type;
+};
+
+static void access_epoch(struct latency *latency) {
+    MPI_Win win = latency->transfer.window->win;
+    MPI_Win_start(latency->peer, 0, win);
+    transfer_issue(&latency->transfer);
+    MPI_Win_complete(win);
+    transfer_done(&latency->transfer);
+}
+
+static void exposure_epoch(struct latency *latency) {
+    MPI_Win win = latency->transfer.window->win;
+    MPI_Win_post(latency->peer, 0, win);
+    MPI_Win_wait(win);
+    transfer_arrived(&latency->transfer);
+}
+
+static void run_pscw(void *context, long iterations) {
+    struct latency *latency = context;
+    bool first = latency->transfer.rank == 0;
+    for (long i = 0; i < iterations; i++) {
+        if (first)
+            access_epoch(latency);
+        exposure_epoch(latency);
+        if (!first)
+            access_epoch(latency);
+    }
+}
+
+static void run_fence(void *context, long iterations) {
+    struct latency *latency = context;
+    struct transfer *transfer = &latency->transfer;
+    MPI_Win win = transfer->window->win;
+    for (long i = 0; i < 2 * iterations; i++) {
+        bool mine = i % 2 == transfer->rank;
+        if (mine)
+            transfer_issue(transfer);
+        MPI_Win_fence(0, win);
+        if (mine)
+            transfer_done(transfer);
+        else
+            transfer_arrived(transfer);
+    }
+}
+
+static void run_lock(void *context, long iterations) {
+    struct latency *latency = context;
+    struct transfer *transfer = &latency->transfer;
+    MPI_Win win = transfer->window->win;
+    if (transfer->rank != 0)
+        return;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Win_lock(latency->lock_type, transfer->peer, 0, win);
+        transfer_issue(transfer);
+        MPI_Win_unlock(transfer->peer, win);
+        transfer_done(transfer);
+    }
+}
+
+static void run_lock_all(void *context, long iterations) {
+    struct latency *latency = context;
+    struct transfer *transfer = &latency->transfer;
+    if (transfer->rank != 0)
+        return;
+    for (long i = 0; i < iterations; i++) {
+        transfer_issue(transfer);
+        MPI_Win_flush(transfer->peer, transfer->window->win);
+        transfer_done(transfer);
+    }
+}
+
+static void open_fence(void *context) {
+    struct latency *latency = context;
+    MPI_Win_fence(0, latency->transfer.window->win);
+}
+
+static void open_lock_all(void *context) {
+    struct latency *latency = context;
+    MPI_Win_lock_all(0, latency->transfer.window->win);
+}
+
+static void close_lock_all(void *context) {
+    struct latency *latency = context;
+    MPI_Win_unlock_all(latency->transfer.window->win);
+}
+
+static long check_active(void *context) {
+    struct latency *latency = context;
+    return transfer_check(&latency->transfer, false);
+}
+
+static long check_passive(void *context) {
+    struct latency *latency = context;
+    return transfer_check(&latency->transfer, true);
+}
+
+static struct bench_task task_of(struct latency *latency, const char *mode) {
+    latency->lock_type = strcmp(mode, "lock") == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
+    struct bench_task task = {.context = latency, .run = run_lock, .check = check_passive};
+    if (strcmp(mode, "pscw") == 0) {
+        task.run = run_pscw;
+        task.check = check_active;
+    } else if (strcmp(mode, "fence") == 0) {
+        task.open = open_fence;
+        task.run = run_fence;
+        task.check = check_active;
+    } else if (strcmp(mode, "lock_all") == 0) {
+        task.open = open_lock_all;
+        task.run = run_lock_all;
+        task.close = close_lock_all;
+    }
+    return task;
+}
+
+static void measure(const struct bench *bench, const char *mode, const char *op, const char *flavour,
+                    size_t size) {
+    static struct bench_samples samples;
+    struct latency latency;
+    struct bench_window window;
+    bench_window_make(&window, flavour, size, MPI_COMM_WORLD);
+    transfer_begin(&latency.transfer, op, size, &window, bench->rank);
+    MPI_Group world;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &latency.transfer.peer, &latency.peer);
+    struct bench_task task = task_of(&latency, mode);
+    bench_run(bench, &task, &samples);
+    if (task.check == check_active) { /* an iteration went both ways */
+        for (int i = 0; i < samples.count; i++)
+            samples.us[i] /= 2;
+    }
+    struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour, .size = (long long)size};
+    cell.bytes = (double)size;
+    bench_emit(bench, &cell, &samples, 0);
+    MPI_Group_free(&latency.peer);
+    MPI_Group_free(&world);
+    transfer_end(&latency.transfer);
+    bench_window_free(&window);
+}
+
+static void measure_sizes(const struct bench *bench, const char *mode, const char *op, const char *flavour) {
+    if (transfer_is_atomic_word(op)) {
+        measure(bench, mode, op, flavour, sizeof(uint64_t));
+        return;
+    }
+    for (int i = 0; i < bench->options.sizes.count; i++)
+        measure(bench, mode, op, flavour, (size_t)bench->options.sizes.item[i]);
+}
+
+int main(int argc, char **argv) {
+    struct bench bench;
+    bench_begin(&bench, &program, argc, argv, 2, 2);
+    const struct bench_options *options = &bench.options;
+    char mode[32], op[32], flavour[32];
+    for (int m = 0; bench_list_entry(options->modes, m, mode, sizeof mode); m++) {
+        for (int o = 0; bench_list_entry(options->ops, o, op, sizeof op); o++) {
+            for (int f = 0; bench_list_entry(options->flavours, f, flavour, sizeof flavour); f++)
+                measure_sizes(&bench, mode, op, flavour);
+        }
+    }
+    return bench_end();
+}

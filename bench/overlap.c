@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Overlap of communication with computation on one side of a PSCW epoch with one put (after Lai et al.,
+ * section 5.5).
+ *
+ * origin: start, put, compute, complete. target: post, compute, wait. With T_comm the side's time without
+ * computation, T_comp the time computed, T_total the time with both: overlap = (T_comm + T_comp - T_total) /
+ * T_comm; 1 when the computation hides the whole communication, 0 when it hides nothing. T_comp is chosen as
+ * a part of T_comm. */
+#include "common/transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct bench_program program = {.name = "overlap",
+                                             .summary = "computation hidden behind an epoch, two ranks",
+                                             .modes = "origin,target",
+                                             .flavours = "create,allocate",
+                                             .sizes = "8,4K,64K,256K,1M,4M",
+                                             .values = "100,200,400",
+                                             .values_help = "T_comp in percent of T_comm"};
+
+struct overlap {
+    struct transfer transfer;
+    MPI_Group peer;
+    bool computes; /* this rank computes within its epoch */
+    double compute_us;
+};
+
+static void run(void *context, long iterations) {
+    struct overlap *overlap = context;
+    struct transfer *transfer = &overlap->transfer;
+    MPI_Win win = transfer->window->win;
+    for (long i = 0; i < iterations; i++) {
+        if (transfer->rank == 0) {
+            MPI_Win_start(overlap->peer, 0, win);
+            transfer_issue(transfer);
+        } else {
+            MPI_Win_post(overlap->peer, 0, win);
+        }
+        if (overlap->computes && overlap->compute_us > 0)
+            bench_compute(overlap->compute_us);
+        if (transfer->rank == 0) {
+            MPI_Win_complete(win);
+        } else {
+            MPI_Win_wait(win);
+            transfer_arrived(transfer);
+        }
+    }
+}
+
+static long check(void *context) {
+    struct overlap *overlap = context;
+    return transfer_check(&overlap->transfer, false);
+}
+
+/* The side's median time per epoch with `compute_us` of computation, known to both ranks. */
+static double median_time(const struct bench *bench, struct overlap *overlap, double compute_us, int side,
+                          struct bench_samples *samples) {
+    overlap->compute_us = compute_us;
+    struct bench_task task = {.context = overlap, .run = run, .check = check};
+    bench_run(bench, &task, samples);
+    double us = bench_median(samples);
+    MPI_Bcast(&us, 1, MPI_DOUBLE, side, MPI_COMM_WORLD);
+    return us;
+}
+
+static void measure(const struct bench *bench, const char *mode, const char *flavour, size_t size) {
+    static struct bench_samples samples;
+    struct overlap overlap = {.compute_us = 0};
+    struct bench_window window;
+    MPI_Group world;
+    int side = strcmp(mode, "origin") == 0 ? 0 : 1;
+    bench_window_make(&window, flavour, size, MPI_COMM_WORLD);
+    transfer_begin(&overlap.transfer, "put", size, &window, bench->rank);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &overlap.transfer.peer, &overlap.peer);
+    overlap.computes = bench->rank == side;
+    double comm = median_time(bench, &overlap, 0, side, &samples);
+    for (int v = 0; v < bench->options.values.count; v++) {
+        double percent = (double)bench->options.values.item[v];
+        double comp = comm * percent / 100;
+        double total = median_time(bench, &overlap, comp, side, &samples);
+        struct bench_cell cell = {.mode = "pscw", .op = "put", .side = mode, .flavour = flavour};
+        cell.size = (long long)size;
+        cell.extra[0].name = "comp_percent";
+        cell.extra[0].value = percent;
+        cell.extra[1].name = "comm_us";
+        cell.extra[1].value = comm;
+        cell.extra[2].name = "comp_us";
+        cell.extra[2].value = comp;
+        cell.extra[3].name = "overlap";
+        cell.extra[3].value = (comm + comp - total) / comm;
+        bench_emit(bench, &cell, &samples, side);
+    }
+    MPI_Group_free(&overlap.peer);
+    MPI_Group_free(&world);
+    transfer_end(&overlap.transfer);
+    bench_window_free(&window);
+}
+
+int main(int argc, char **argv) {
+    struct bench bench;
+    bench_begin(&bench, &program, argc, argv, 2, 2);
+    const struct bench_options *options = &bench.options;
+    bench_compute(1); /* measures the CPU's speed while nothing else runs */
+    char mode[32], flavour[32];
+    for (int m = 0; bench_list_entry(options->modes, m, mode, sizeof mode); m++) {
+        for (int f = 0; bench_list_entry(options->flavours, f, flavour, sizeof flavour); f++) {
+            for (int s = 0; s < options->sizes.count; s++)
+                measure(&bench, mode, flavour, (size_t)options->sizes.item[s]);
+        }
+    }
+    return bench_end();
+}

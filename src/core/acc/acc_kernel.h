@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_ACC_KERNEL_H
+#define TRMA_ACC_KERNEL_H
+
+#include <stddef.h>
+
+#include "acc_element.h"
+
+/*
+ * Kernels: one function per operation and element type that runs over arrays. The simple numeric ones come
+ * from acc_kernel_vector.inc, which is compiled once per instruction set; all others are the same for every
+ * processor. Instruction sets are chosen through function pointers, not through ifunc: resolvers would run
+ * before a sanitizer's run-time is up when the library is preloaded.
+ */
+
+/* target[i] = target[i] op origin[i], i < n. */
+typedef void trma_acc_kernel(void *target, const void *origin, size_t n);
+
+/* Kernels by operation and element; NULL where there is none. */
+typedef trma_acc_kernel *const trma_acc_kernel_table[TRMA_OPERATION_COUNT][TRMA_ELEMENT_COUNT];
+
+/* Defines the kernel `name` for elements of `type`: `expression` computes the new value from a (target) and b
+ * (origin). */
+#define TRMA_DEFINE_KERNEL(name, type, expression)                                                           \
+    TRMA_KERNEL_TARGET static void name(void *target, const void *origin, size_t n) {                        \
+        type *restrict to = target;                                                                          \
+        const type *restrict from = origin;                                                                  \
+        for (size_t i = 0; i < n; i++) {                                                                     \
+            const type a = to[i];                                                                            \
+            const type b = from[i];                                                                          \
+            to[i] = (type)(expression);                                                                      \
+        }                                                                                                    \
+    }
+
+/* Vectorised kernels, by instruction set. */
+extern trma_acc_kernel_table trma_acc_kernels_baseline;
+#if defined(__x86_64__)
+extern trma_acc_kernel_table trma_acc_kernels_avx2;
+extern trma_acc_kernel_table trma_acc_kernels_avx512;
+#endif
+
+/* Kernels that no instruction set makes faster, by family. */
+extern trma_acc_kernel_table trma_acc_kernels_wide; /* 128 bits, long double, complex products */
+extern trma_acc_kernel_table trma_acc_kernels_half; /* 16-bit floating point */
+extern trma_acc_kernel_table trma_acc_kernels_pair; /* MAXLOC and MINLOC */
+
+/* The best kernel on this processor; NULL for REPLACE, NO_OP and what is not allowed. Thread-safe. */
+trma_acc_kernel *trma_acc_kernel_find(enum trma_operation operation, enum trma_element element);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Updates of one element: fetch_and_op and compare_and_swap. What is mapped and lies in one stripe runs
+ * straight through. */
+#include <string.h>
+
+#include "acc_hardware.h"
+#include "acc_kernel.h"
+#include "acc_lock.h"
+#include "acc_reach.h"
+#include "acc_types.h"
+#include "acc_update.h"
+
+#define ELEMENT_BYTES_MAX 32U
+
+/* The stripes of one element: the same twice when it lies in one. Ascending. */
+struct stripes {
+    unsigned low;
+    unsigned high;
+};
+
+static enum trma_status take(const struct trma_acc_context *context, uintptr_t address, size_t span,
+                             struct stripes *stripes) {
+    stripes->low = stripes->high = trma_acc_stripe_of(address);
+    if (__builtin_expect(span <= trma_acc_stripe_rest(address), 1)) {
+        return trma_acc_lock_take(context, stripes->low);
+    }
+    const unsigned next = trma_acc_stripe_of(address + span - 1);
+    if (next > stripes->low) {
+        stripes->high = next;
+    } else {
+        stripes->low = next;
+    }
+    enum trma_status status = trma_acc_lock_take(context, stripes->low);
+    if (status) {
+        return status;
+    }
+    status = trma_acc_lock_take(context, stripes->high);
+    if (status) {
+        trma_acc_lock_give(context, stripes->low);
+    }
+    return status;
+}
+
+static void give(const struct trma_acc_context *context, const struct stripes *stripes) {
+    if (stripes->high != stripes->low) {
+        trma_acc_lock_give(context, stripes->high);
+    }
+    trma_acc_lock_give(context, stripes->low);
+}
+
+/* Copies an element; the common sizes in a load and a store. */
+static inline void copy_element(const struct trma_element_shape *shape, enum trma_element element, void *to,
+                                const void *from) {
+    if (shape->extent == 8 && shape->size == 8) {
+        memcpy(to, from, 8);
+    } else if (shape->extent == 4) {
+        memcpy(to, from, 4);
+    } else {
+        trma_acc_copy(element, to, from, 1);
+    }
+}
+
+static inline bool is_equal(size_t size, const void *a, const void *b) {
+    if (size == 8) {
+        return *(const trma_uint64 *)a == *(const trma_uint64 *)b;
+    }
+    if (size == 4) {
+        return *(const trma_uint32 *)a == *(const trma_uint32 *)b;
+    }
+    return memcmp(a, b, size) == 0;
+}
+
+static inline void combine_element(enum trma_operation operation, enum trma_element element,
+                                   const struct trma_element_shape *shape, void *target, const void *origin) {
+    if (operation == TRMA_OPERATION_SUM &&
+        (element == TRMA_ELEMENT_INT64 || element == TRMA_ELEMENT_UINT64)) {
+        *(trma_uint64 *)target += *(const trma_uint64 *)origin;
+    } else if (operation == TRMA_OPERATION_SUM &&
+               (element == TRMA_ELEMENT_INT32 || element == TRMA_ELEMENT_UINT32)) {
+        *(trma_uint32 *)target += *(const trma_uint32 *)origin;
+    } else if (operation == TRMA_OPERATION_REPLACE) {
+        copy_element(shape, element, target, origin);
+    } else if (operation != TRMA_OPERATION_NO_OP) {
+        trma_acc_kernel_find(operation, element)(target, origin, 1);
+    }
+}
+
+/* Writes an element's data bytes back over CMA, not its holes. */
+static enum trma_status write_element(const struct trma_path *path, const struct trma_element_shape *shape,
+                                      const char *local, uintptr_t target) {
+    enum trma_status status = TRMA_OK;
+
+    for (size_t b = 0; b < shape->n_blocks && status == TRMA_OK; b++) {
+        const struct trma_element_block *block = &shape->blocks[b];
+        status = trma_move_write(path, local + block->offset, target + block->offset, block->length);
+    }
+    return status;
+}
+
+enum trma_status trma_acc_fetch_and_op(const struct trma_acc_context *context, const struct trma_path *path,
+                                       enum trma_operation operation, enum trma_element element,
+                                       const void *origin, void *result, uintptr_t target) {
+    if (__builtin_expect(!trma_acc_operation_is_allowed(operation, element), 0)) {
+        return TRMA_ERR_ARGUMENT;
+    }
+    const struct trma_element_shape *shape = trma_acc_element_shape(element);
+    char *local = trma_acc_reach(path, target, shape->span);
+
+    if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
+        trma_move_path_is_mapped(path, target, shape->span)) {
+        trma_acc_hardware_update(operation, element, local, origin, result);
+        return TRMA_OK;
+    }
+    struct stripes stripes;
+    enum trma_status status = take(context, target, shape->span, &stripes);
+    if (__builtin_expect(status != TRMA_OK, 0)) {
+        return status;
+    }
+    if (__builtin_expect(local != NULL, 1)) {
+        copy_element(shape, element, result, local);
+        combine_element(operation, element, shape, local, origin);
+    } else {
+        char stage[ELEMENT_BYTES_MAX];
+        status = trma_move_read(path, stage, target, shape->span);
+        if (status == TRMA_OK) {
+            trma_acc_copy(element, result, stage, 1);
+            combine_element(operation, element, shape, stage, origin);
+            if (operation != TRMA_OPERATION_NO_OP) {
+                status = write_element(path, shape, stage, target);
+            }
+        }
+    }
+    give(context, &stripes);
+    return status;
+}
+
+enum trma_status trma_acc_compare_and_swap(const struct trma_acc_context *context,
+                                           const struct trma_path *path, enum trma_element element,
+                                           const void *origin, const void *compare, void *result,
+                                           uintptr_t target) {
+    if (__builtin_expect(!trma_acc_compare_is_allowed(element), 0)) {
+        return TRMA_ERR_ARGUMENT;
+    }
+    const struct trma_element_shape *shape =
+        trma_acc_element_shape(element); /* these elements have no holes */
+    const size_t size = shape->size;
+    char *local = trma_acc_reach(path, target, size);
+
+    if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
+        trma_move_path_is_mapped(path, target, size)) {
+        trma_acc_hardware_swap(size, local, origin, compare, result);
+        return TRMA_OK;
+    }
+    struct stripes stripes;
+    enum trma_status status = take(context, target, size, &stripes);
+    if (__builtin_expect(status != TRMA_OK, 0)) {
+        return status;
+    }
+    if (__builtin_expect(local != NULL, 1)) {
+        copy_element(shape, element, result, local);
+        if (is_equal(size, result, compare)) {
+            copy_element(shape, element, local, origin);
+        }
+    } else {
+        status = trma_move_read(path, result, target, size);
+        if (status == TRMA_OK && is_equal(size, result, compare)) {
+            status = trma_move_write(path, origin, target, size);
+        }
+    }
+    give(context, &stripes);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mem_adopt.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "mem_adopt_maps.h"
+#include "mem_adopt_pages.h"
+#include "mem_adopt_threads.h"
+#include "mem_heap.h"
+#include "mem_region.h"
+
+/* What an adopted region is besides a region. */
+struct trma_adoption {
+    size_t users;
+    struct trma_memory_kind kind;
+    void *snapshot; /* while a fork is under way: what the child will find in its place */
+    struct trma_adoption *next;
+    struct trma_region *region;
+};
+
+/* Held over a whole exchange. Taken before the region lock. */
+static pthread_mutex_t adopt_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static struct trma_adoption *adoptions; /* guarded by adopt_lock */
+
+static struct trma_exchange exchange_of(const struct trma_region *region,
+                                        const struct trma_memory_kind *kind) {
+    return (struct trma_exchange){.low = (uintptr_t)region->base,
+                                  .high = (uintptr_t)region->base + region->size,
+                                  .file = region->backing.descriptor,
+                                  .file_offset = region->file_offset,
+                                  .kind = *kind};
+}
+
+/*
+ * fork: the child finds what an ordinary private memory would hold. The copy is made before the fork, so that
+ * nothing that the parent stores afterwards is in it, and nobody waits for anybody. vfork and posix_spawn do
+ * not come here, and need not.
+ */
+static void before_fork(void) {
+    pthread_mutex_lock(&adopt_lock);
+    for (struct trma_adoption *adoption = adoptions; adoption != NULL; adoption = adoption->next) {
+        struct trma_exchange exchange = exchange_of(adoption->region, &adoption->kind);
+        adoption->snapshot = trma_mem_pages_snapshot(&exchange);
+    }
+}
+
+static void after_fork_in_parent(void) {
+    for (struct trma_adoption *adoption = adoptions; adoption != NULL; adoption = adoption->next) {
+        if (adoption->snapshot != NULL) {
+            munmap(adoption->snapshot, adoption->region->size);
+            adoption->snapshot = NULL;
+        }
+    }
+    pthread_mutex_unlock(&adopt_lock);
+}
+
+/* Moves a part of the snapshot to where it belongs. Without one the child must not have the parent's pages
+ * either. */
+static void place_snapshot(void *context, uintptr_t low, uintptr_t high) {
+    const struct trma_adoption *adoption = context;
+    char *from = (char *)adoption->snapshot + (low - (uintptr_t)adoption->region->base);
+    if (adoption->snapshot == NULL ||
+        mremap(from, high - low, high - low, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)low) == MAP_FAILED) {
+        munmap((void *)low, high - low);
+    }
+}
+
+static void after_fork_in_child(void) {
+    trma_mem_threads_forget();
+    while (adoptions != NULL) {
+        struct trma_adoption *adoption = adoptions;
+        struct trma_region *region = adoption->region;
+        adoptions = adoption->next;
+        uintptr_t low = (uintptr_t)region->base;
+        if (!trma_mem_maps_visit_file(low, low + region->size, region->backing.inode, place_snapshot,
+                                      adoption)) {
+            place_snapshot(adoption, low, low + region->size);
+        }
+        trma_mem_region_lock();
+        trma_mem_region_remove(region);
+        trma_mem_region_unlock();
+        free(adoption);
+    }
+    pthread_mutex_unlock(&adopt_lock);
+}
+
+static void install_fork_handlers(void) {
+    /* The region lock's handlers come first, so that they run last before a fork: its lock is the inner one.
+     */
+    trma_mem_region_lock();
+    trma_mem_region_unlock();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void lock_adoptions(void) {
+    pthread_once(&fork_once, install_fork_handlers);
+    pthread_mutex_lock(&adopt_lock);
+}
+
+struct stretch {
+    uintptr_t low;
+    uintptr_t high;
+    struct trma_region *region; /* that it lies in; NULL: a gap between regions */
+};
+
+static void keep_larger(struct stretch *best, uintptr_t low, uintptr_t high, struct trma_region *region) {
+    if (high > low && high - low > best->high - best->low) {
+        *best = (struct stretch){.low = low, .high = high, .region = region};
+    }
+}
+
+/* The largest part of [low, high) that is one region or no region at all. Under the region lock. */
+static struct stretch largest_stretch(uintptr_t low, uintptr_t high) {
+    struct stretch best = {.low = low, .high = low};
+    uintptr_t at = low;
+    while (at < high) {
+        struct trma_region *region = trma_mem_region_at_or_above(at);
+        if (region == NULL || (uintptr_t)region->base >= high) {
+            keep_larger(&best, at, high, NULL);
+            break;
+        }
+        uintptr_t base = (uintptr_t)region->base;
+        uintptr_t end = base + region->size;
+        keep_larger(&best, at, base, NULL);
+        keep_larger(&best, base > at ? base : at, end < high ? end : high, region);
+        at = end;
+    }
+    return best;
+}
+
+/* Enters what has been exchanged into the tables; false when memory is exhausted. */
+static bool enter_region(const struct trma_region *region, const struct trma_memory_kind *kind) {
+    struct trma_adoption *adoption = malloc(sizeof *adoption);
+    if (adoption == NULL) {
+        return false;
+    }
+    *adoption = (struct trma_adoption){.users = 1, .kind = *kind, .next = adoptions};
+    trma_mem_region_lock();
+    adoption->region = trma_mem_region_insert(region);
+    if (adoption->region != NULL) {
+        adoption->region->adoption = adoption;
+    }
+    trma_mem_region_unlock();
+    if (adoption->region == NULL) {
+        free(adoption);
+        return false;
+    }
+    adoptions = adoption;
+    return true;
+}
+
+static const char *judge(uintptr_t low, uintptr_t high, struct trma_memory_kind *kind, bool *has_threads) {
+    trma_mem_region_lock();
+    bool is_scarce = trma_mem_region_descriptors_are_scarce();
+    trma_mem_region_unlock();
+    if (is_scarce) {
+        return "file descriptors are scarce (ulimit -n)";
+    }
+    const char *reason = trma_mem_maps_judge(low, high, kind);
+    if (reason != NULL) {
+        return reason;
+    }
+    *has_threads = trma_mem_threads_may_write();
+    if (*has_threads && kind->is_file_backed) {
+        return "it is static data, and other threads are running";
+    }
+    return NULL;
+}
+
+static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, const char **reason) {
+    struct trma_memory_kind kind;
+    bool has_threads;
+    *reason = judge(low, high, &kind, &has_threads);
+    if (*reason != NULL) {
+        return TRMA_ERR_REFUSED;
+    }
+    struct trma_region region = {.base = (char *)low, .size = high - low, .kind = TRMA_REGION_ADOPTED};
+    region.file_offset = region.size >= TRMA_HUGE_PAGE ? low & (TRMA_HUGE_PAGE - 1) : 0;
+    trma_mem_region_lock();
+    enum trma_status status =
+        trma_mem_region_make_backing(region.file_offset + region.size, &region.backing, &region.serial);
+    trma_mem_region_unlock();
+    if (status != TRMA_OK) {
+        *reason = "no shared memory can be made";
+        return status;
+    }
+    if (region.backing.is_limited) {
+        *reason = "shared memory is limited here, and pages that were never touched could fail later";
+        status = TRMA_ERR_REFUSED;
+    } else {
+        struct trma_exchange exchange = exchange_of(&region, &kind);
+        exchange.has_threads = has_threads;
+        status = trma_mem_pages_to_file(&exchange, reason);
+        if (status == TRMA_OK && !enter_region(&region, &kind)) {
+            (void)trma_mem_pages_to_private(&exchange, low, high);
+            *reason = "memory is exhausted";
+            status = TRMA_ERR_NO_MEMORY;
+        }
+    }
+    if (status != TRMA_OK) {
+        trma_mem_backing_destroy(&region.backing, region.serial);
+    }
+    return status;
+}
+
+enum trma_status trma_mem_adopt_range(void *address, size_t size, struct trma_share *share,
+                                      const char **reason) {
+    size_t page = trma_mem_page_size();
+    uintptr_t low = trma_mem_round_up((uintptr_t)address, page);
+    uintptr_t high = size > UINTPTR_MAX - (uintptr_t)address ? 0 : ((uintptr_t)address + size) & ~(page - 1);
+    enum trma_status status = TRMA_OK;
+    *reason = NULL;
+    lock_adoptions();
+    if (low == 0 || high <= low) {
+        *reason = "it holds no whole page";
+        status = TRMA_ERR_REFUSED;
+    } else {
+        trma_mem_region_lock();
+        struct stretch best = largest_stretch(low, high);
+        trma_mem_region_unlock();
+        if (best.region == NULL) {
+            status = adopt_gap(best.low, best.high, reason);
+        } else if (best.region->kind == TRMA_REGION_ADOPTED) {
+            best.region->adoption->users++;
+        }
+    }
+    trma_mem_share_describe(address, size, share);
+    pthread_mutex_unlock(&adopt_lock);
+    return status;
+}
+
+struct return_work {
+    const struct trma_exchange *exchange;
+    bool is_done;
+};
+
+static void return_part(void *context, uintptr_t low, uintptr_t high) {
+    struct return_work *work = context;
+    work->is_done = trma_mem_pages_to_private(work->exchange, low, high) && work->is_done;
+}
+
+/* Only what is still mapped there: the program may have freed the memory under the window. */
+static void give_back(struct trma_region *region, const struct trma_memory_kind *kind) {
+    struct trma_exchange exchange = exchange_of(region, kind);
+    exchange.has_threads = trma_mem_threads_may_write();
+    struct return_work work = {.exchange = &exchange, .is_done = true};
+    /* Memory that cannot be given back (no memory, no /proc) stays shared: worse for the allocator, but not a
+     * byte is lost. */
+    (void)trma_mem_maps_visit_file(exchange.low, exchange.high, region->backing.inode, return_part, &work);
+}
+
+void trma_mem_adopt_release(uint64_t serial) {
+    lock_adoptions();
+    struct trma_adoption **link = &adoptions;
+    while (*link != NULL && (*link)->region->serial != serial) {
+        link = &(*link)->next;
+    }
+    struct trma_adoption *adoption = *link;
+    if (adoption != NULL && --adoption->users == 0) {
+        *link = adoption->next;
+        give_back(adoption->region, &adoption->kind);
+        trma_mem_region_lock();
+        trma_mem_region_remove(adoption->region);
+        trma_mem_region_unlock();
+        free(adoption);
+    }
+    pthread_mutex_unlock(&adopt_lock);
+}
+
+void trma_mem_adopt_usage(size_t *regions, size_t *bytes) {
+    *regions = 0;
+    *bytes = 0;
+    lock_adoptions();
+    for (const struct trma_adoption *adoption = adoptions; adoption != NULL; adoption = adoption->next) {
+        (*regions)++;
+        *bytes += adoption->region->size;
+    }
+    pthread_mutex_unlock(&adopt_lock);
+}

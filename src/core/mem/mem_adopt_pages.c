@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mem_adopt_pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mem_adopt_guard.h"
+#include "mem_backing.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
+/* So much is exchanged at a time. */
+#define PIECE ((size_t)32 << 20)
+
+/* Bits of an entry of /proc/self/pagemap (Documentation/admin-guide/mm/pagemap.rst). */
+#define PAGE_IS_PRESENT   (1ULL << 63)
+#define PAGE_IS_SWAPPED   (1ULL << 62)
+#define PAGE_IS_EXCLUSIVE (1ULL << 56)
+
+enum page_state {
+    PAGE_UNTOUCHED,
+    PAGE_MAYBE_ZERO, /* shared: by a fork, or the kernel's page of zeros, which a read of untouched memory
+                        leaves */
+    PAGE_TOUCHED
+};
+
+static off_t offset_of(const struct trma_exchange *exchange, uintptr_t address) {
+    return (off_t)(exchange->file_offset + (address - exchange->low));
+}
+
+static bool write_all(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
+    while (low < high) {
+        ssize_t put = pwrite(exchange->file, (const void *)low, high - low, offset_of(exchange, low));
+        if (put > 0) {
+            low += (size_t)put;
+        } else if (put == 0 || errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_all(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high, char *to) {
+    while (low < high) {
+        ssize_t got = pread(exchange->file, to, high - low, offset_of(exchange, low));
+        if (got > 0) {
+            low += (size_t)got;
+            to += got;
+        } else if (got == 0 || errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_zero(uintptr_t page, size_t size) {
+    for (const uint64_t *word = (const uint64_t *)page; word < (const uint64_t *)(page + size); word++) {
+        if (*word != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum page_state state_of(uint64_t entry, const struct trma_exchange *exchange) {
+    if (exchange->kind.is_file_backed) {
+        return PAGE_TOUCHED; /* what was never touched has the file's content */
+    }
+    if ((entry & (PAGE_IS_PRESENT | PAGE_IS_SWAPPED)) == 0) {
+        return PAGE_UNTOUCHED;
+    }
+    return (entry & PAGE_IS_PRESENT) != 0 && (entry & PAGE_IS_EXCLUSIVE) == 0 ? PAGE_MAYBE_ZERO
+                                                                              : PAGE_TOUCHED;
+}
+
+/* Copies what is in [low, high) into the file; pages that were never written stay holes of it. */
+static bool copy_to_file(const struct trma_exchange *exchange, int pagemap, uintptr_t low, uintptr_t high) {
+    enum { ENTRIES = 512 };
+    uint64_t entries[ENTRIES];
+    size_t page = trma_mem_page_size();
+    uintptr_t run = low; /* [run, at) is to be copied */
+    uintptr_t at = low;
+    while (at < high) {
+        size_t wanted = (high - at) / page < ENTRIES ? (high - at) / page : ENTRIES;
+        ssize_t size = (ssize_t)(wanted * sizeof entries[0]);
+        if (pread(pagemap, entries, (size_t)size, (off_t)(at / page * sizeof entries[0])) != size) {
+            return false;
+        }
+        for (size_t i = 0; i < wanted; i++, at += page) {
+            enum page_state state = state_of(entries[i], exchange);
+            bool is_hole = state == PAGE_UNTOUCHED || (state == PAGE_MAYBE_ZERO && is_zero(at, page));
+            if (is_hole) {
+                if (!write_all(exchange, run, at)) {
+                    return false;
+                }
+                run = at + page;
+            }
+        }
+    }
+    return write_all(exchange, run, at);
+}
+
+static bool map_file(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
+    return mmap((void *)low, high - low, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, exchange->file,
+                offset_of(exchange, low)) != MAP_FAILED;
+}
+
+/* Calls `visit` for each stretch of [low, high) that the file holds data for, until it answers false. */
+static bool visit_data(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high,
+                       bool (*visit)(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high,
+                                     void *context),
+                       void *context) {
+    off_t end = offset_of(exchange, high);
+    off_t at = offset_of(exchange, low);
+    while (at < end) {
+        off_t data = lseek(exchange->file, at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO) {
+            return true;
+        }
+        off_t hole = data < 0 ? -1 : lseek(exchange->file, data, SEEK_HOLE);
+        if (hole < 0) {
+            return false;
+        }
+        if (data >= end) {
+            return true;
+        }
+        off_t stop = hole < end ? hole : end;
+        uintptr_t base = exchange->low - exchange->file_offset;
+        if (!visit(exchange, base + (uintptr_t)data, base + (uintptr_t)stop, context)) {
+            return false;
+        }
+        at = stop;
+    }
+    return true;
+}
+
+/* Puts the whole huge pages inside a stretch that is all there onto huge pages; the kernel may have none,
+ * which is no harm. */
+static bool collapse_stretch(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high,
+                             void *context) {
+    (void)exchange;
+    (void)context;
+    uintptr_t first = (low + TRMA_HUGE_PAGE - 1) & ~(TRMA_HUGE_PAGE - 1);
+    uintptr_t last = high & ~(TRMA_HUGE_PAGE - 1);
+    if (first < last) {
+        (void)madvise((void *)first, last - first, MADV_COLLAPSE);
+    }
+    return true;
+}
+
+static uintptr_t piece_end(uintptr_t at, uintptr_t high) {
+    uintptr_t end = (at + PIECE) & ~(PIECE - 1);
+    return end < high ? end : high;
+}
+
+static bool piece_to_file(const struct trma_exchange *exchange, struct trma_guard *guard, int pagemap,
+                          uintptr_t low, uintptr_t high, const char **reason) {
+    if (!trma_mem_guard_hold(guard, low, high)) {
+        *reason = "other threads are running, and userfaultfd cannot hold back writes to this kind of memory";
+        return false;
+    }
+    bool is_done = copy_to_file(exchange, pagemap, low, high);
+    if (is_done) {
+        is_done = map_file(exchange, low, high);
+    }
+    trma_mem_guard_let_go(guard, low, high);
+    if (!is_done) {
+        *reason = "there is no memory for a copy";
+    }
+    return is_done;
+}
+
+enum trma_status trma_mem_pages_to_file(const struct trma_exchange *exchange, const char **reason) {
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (pagemap < 0) {
+        *reason = "/proc/self/pagemap cannot be read";
+        return TRMA_ERR_REFUSED;
+    }
+    struct trma_guard guard;
+    *reason = trma_mem_guard_open(&guard, exchange->has_threads);
+    if (*reason != NULL) {
+        close(pagemap);
+        return TRMA_ERR_REFUSED;
+    }
+    uintptr_t at = exchange->low;
+    while (at < exchange->high) {
+        uintptr_t end = piece_end(at, exchange->high);
+        if (!piece_to_file(exchange, &guard, pagemap, at, end, reason)) {
+            break;
+        }
+        at = end;
+    }
+    trma_mem_guard_close(&guard);
+    close(pagemap);
+    if (at < exchange->high) {
+        (void)trma_mem_pages_to_private(exchange, exchange->low, at);
+        return TRMA_ERR_REFUSED;
+    }
+    if (exchange->kind.has_huge || exchange->kind.wants_huge) {
+        (void)visit_data(exchange, exchange->low, exchange->high, collapse_stretch, NULL);
+    }
+    return TRMA_OK;
+}
+
+/* The properties that the memory had; without them it would also never again be one mapping with its
+ * neighbours. */
+static void restore_kind(const struct trma_memory_kind *kind, void *address, size_t size) {
+    const struct {
+        bool is_set;
+        int advice;
+    } advices[] = {{kind->wants_huge, MADV_HUGEPAGE},
+                   {kind->refuses_huge, MADV_NOHUGEPAGE},
+                   {kind->is_undumped, MADV_DONTDUMP},
+                   {kind->is_mergeable, MADV_MERGEABLE}};
+    for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++) {
+        if (advices[i].is_set) {
+            (void)madvise(address, size, advices[i].advice);
+        }
+    }
+}
+
+static int private_flags(const struct trma_memory_kind *kind) {
+    return MAP_PRIVATE | MAP_ANONYMOUS | (kind->is_unreserved ? MAP_NORESERVE : 0);
+}
+
+struct destination {
+    uintptr_t low; /* of the source */
+    char *base;    /* where its first byte goes */
+};
+
+static bool read_stretch(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high, void *context) {
+    const struct destination *to = context;
+    return read_all(exchange, low, high, to->base + (low - to->low));
+}
+
+/*
+ * Alone: fresh memory in place, which the kernel joins to its neighbours, so that the allocator's mremap
+ * finds the one mapping that it made. Nobody sees the moment when it is empty.
+ */
+static bool piece_in_place(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
+    void *place = (void *)low;
+    /* Without access at first: it must not be joined to a stranger next to it before it has its properties
+     * back. */
+    if (mmap(place, high - low, PROT_NONE, private_flags(&exchange->kind) | MAP_FIXED, -1, 0) == MAP_FAILED) {
+        return false;
+    }
+    restore_kind(&exchange->kind, place, high - low);
+    if (mprotect(place, high - low, PROT_READ | PROT_WRITE) != 0) {
+        (void)map_file(exchange, low, high);
+        return false;
+    }
+    struct destination to = {.low = low, .base = place};
+    if (!visit_data(exchange, low, high, read_stretch, &to)) {
+        (void)map_file(exchange, low, high);
+        return false;
+    }
+    return true;
+}
+
+/* With other threads: filled elsewhere while writers wait, then moved in at one blow. */
+static bool piece_by_move(const struct trma_exchange *exchange, struct trma_guard *guard, uintptr_t low,
+                          uintptr_t high) {
+    size_t size = high - low;
+    size_t lead =
+        low & (TRMA_HUGE_PAGE - 1); /* the same place within a huge page: so huge pages survive the move */
+    size_t room = size + 2 * TRMA_HUGE_PAGE;
+    char *reserved = mmap(NULL, room, PROT_READ | PROT_WRITE, private_flags(&exchange->kind), -1, 0);
+    if (reserved == MAP_FAILED) {
+        return false;
+    }
+    char *copy = (char *)((((uintptr_t)reserved + TRMA_HUGE_PAGE - 1) & ~(TRMA_HUGE_PAGE - 1)) + lead);
+    restore_kind(&exchange->kind, copy, size);
+    struct destination to = {.low = low, .base = copy};
+    bool is_done = false;
+    if (trma_mem_guard_hold(guard, low, high)) {
+        is_done = visit_data(exchange, low, high, read_stretch, &to) &&
+                  mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)low) != MAP_FAILED;
+        trma_mem_guard_let_go(guard, low, high);
+    }
+    /* The middle has moved away, unless it failed: what is left of the reservation goes in any case. */
+    munmap(reserved, (size_t)(copy - reserved));
+    if (!is_done) {
+        munmap(copy, size);
+    }
+    munmap(copy + size, (size_t)(reserved + room - (copy + size)));
+    return is_done;
+}
+
+bool trma_mem_pages_to_private(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
+    struct trma_guard guard;
+    if (trma_mem_guard_open(&guard, exchange->has_threads) != NULL) {
+        return false;
+    }
+    const struct trma_backing backing = {.descriptor = exchange->file};
+    bool is_done = true;
+    for (uintptr_t at = low, end; at < high && is_done; at = end) {
+        end = piece_end(at, high);
+        is_done = exchange->has_threads ? piece_by_move(exchange, &guard, at, end)
+                                        : piece_in_place(exchange, at, end);
+        if (is_done) {
+            if (exchange->kind.has_huge && !exchange->kind.wants_huge) {
+                (void)visit_data(exchange, at, end, collapse_stretch, NULL);
+            }
+            trma_mem_backing_punch(&backing, (size_t)offset_of(exchange, at), end - at);
+        }
+    }
+    trma_mem_guard_close(&guard);
+    return is_done;
+}
+
+void *trma_mem_pages_snapshot(const struct trma_exchange *exchange) {
+    size_t size = exchange->high - exchange->low;
+    char *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, private_flags(&exchange->kind), -1, 0);
+    if (copy != MAP_FAILED) {
+        struct destination to = {.low = exchange->low, .base = copy};
+        if (visit_data(exchange, exchange->low, exchange->high, read_stretch, &to)) {
+            return copy;
+        }
+        munmap(copy, size);
+    }
+    copy =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, exchange->file, (off_t)exchange->file_offset);
+    return copy != MAP_FAILED ? copy : NULL;
+}

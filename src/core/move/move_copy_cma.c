@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "move_mover.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/uio.h>
+
+/*
+ * Cross-memory attach. Strided pairs become two lists of stretches with the same number of bytes in all, so
+ * that one call carries as many of them as the kernel takes (IOV_MAX per list). The kernel may carry less
+ * than asked: at most MAX_RW_COUNT bytes per call (2 GiB less a page), and up to the first page that is not
+ * there; the rest is asked for again, so that an error is only taken from a call that carried nothing.
+ */
+
+typedef ssize_t (*transfer_call)(pid_t pid, const struct iovec *local, unsigned long n_local,
+                                 const struct iovec *remote, unsigned long n_remote, unsigned long flags);
+
+/* Stretches of one side. */
+struct stretches {
+    struct iovec *first; /* not carried yet */
+    size_t n;
+    struct iovec all[IOV_MAX];
+};
+
+struct batch {
+    struct trma_peer *peer;
+    transfer_call call;
+    size_t bytes; /* on each side */
+    struct stretches local;
+    struct stretches remote;
+};
+
+/* process_vm_* is no longer tried on the peer. Others may be reading has_cma: the reason is there first. */
+static enum trma_status refuse(struct trma_peer *peer) {
+    __atomic_store_n(&peer->cma_reason, "the kernel refused process_vm_readv/writev on it during the run",
+                     __ATOMIC_RELAXED);
+    atomic_store_explicit(&peer->has_cma, false, memory_order_release);
+    return TRMA_ERR_REFUSED;
+}
+
+static enum trma_status status_of(int error, struct trma_peer *peer) {
+    switch (error) {
+    case EFAULT:
+        return TRMA_ERR_RANGE;
+    case EPERM:
+    case EACCES:
+    case ENOSYS:
+        return refuse(peer);
+    case ESRCH:
+        return TRMA_ERR_PEER_DEAD;
+    case ENOMEM:
+        return TRMA_ERR_NO_MEMORY;
+    default:
+        return TRMA_ERR_SYSTEM;
+    }
+}
+
+/* False when the list is full and a stretch at `address` is not adjacent to its last one. */
+static bool stretches_can_take(const struct stretches *side, uintptr_t address) {
+    return side->n < IOV_MAX ||
+           (uintptr_t)side->all[side->n - 1].iov_base + side->all[side->n - 1].iov_len == address;
+}
+
+static void stretches_add(struct stretches *side, uintptr_t address, size_t size) {
+    if (side->n > 0) {
+        struct iovec *last = &side->all[side->n - 1];
+        if ((uintptr_t)last->iov_base + last->iov_len == address) {
+            last->iov_len += size;
+            return;
+        }
+    }
+    side->all[side->n++] = (struct iovec){.iov_base = (void *)address, .iov_len = size};
+}
+
+/* Forgets the first `bytes` bytes, which there are. */
+static void stretches_drop(struct stretches *side, size_t bytes) {
+    for (size_t left = bytes; left > 0 && side->n > 0;) {
+        struct iovec *head = side->first;
+        const size_t part = left < head->iov_len ? left : head->iov_len;
+        head->iov_base = (char *)head->iov_base + part;
+        head->iov_len -= part;
+        left -= part;
+        if (head->iov_len == 0) {
+            side->first++;
+            side->n--;
+        }
+    }
+}
+
+static enum trma_status batch_carry(struct batch *batch) {
+    batch->local.first = batch->local.all;
+    batch->remote.first = batch->remote.all;
+    while (batch->bytes > 0) {
+        const ssize_t carried = batch->call(batch->peer->pid, batch->local.first, batch->local.n,
+                                            batch->remote.first, batch->remote.n, 0);
+        if (carried < 0) {
+            return status_of(errno, batch->peer);
+        }
+        if (carried == 0) {
+            return TRMA_ERR_RANGE; /* no kernel is known to do this; without it a loop could be endless */
+        }
+        batch->bytes -= (size_t)carried;
+        stretches_drop(&batch->local, (size_t)carried);
+        stretches_drop(&batch->remote, (size_t)carried);
+    }
+    batch->local.n = 0;
+    batch->remote.n = 0;
+    return TRMA_OK;
+}
+
+static enum trma_status carry(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
+                              transfer_call call) {
+    if (!atomic_load_explicit(&path->peer->has_cma, memory_order_acquire)) {
+        return TRMA_ERR_REFUSED;
+    }
+    struct batch batch;
+    batch.peer = path->peer;
+    batch.call = call;
+    batch.bytes = 0;
+    batch.local.n = 0;
+    batch.remote.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (struct trma_pair pair = pairs[i]; pair.count > 0; trma_move_pair_step(&pair, 1)) {
+            if (!stretches_can_take(&batch.local, pair.origin) ||
+                !stretches_can_take(&batch.remote, pair.target)) {
+                const enum trma_status status = batch_carry(&batch);
+                if (status) {
+                    return status;
+                }
+            }
+            stretches_add(&batch.local, pair.origin, pair.length);
+            stretches_add(&batch.remote, pair.target, pair.length);
+            batch.bytes += pair.length;
+        }
+    }
+    return batch_carry(&batch);
+}
+
+static enum trma_status cma_put(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
+                                struct trma_outstanding *outstanding) {
+    (void)outstanding;
+    return carry(path, pairs, n, process_vm_writev);
+}
+
+static enum trma_status cma_get(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
+                                struct trma_outstanding *outstanding) {
+    (void)outstanding;
+    return carry(path, pairs, n, process_vm_readv);
+}
+
+const struct trma_mover trma_move_mover_cma = {
+    .name = "cma", .put = cma_put, .get = cma_get, .progress = NULL};

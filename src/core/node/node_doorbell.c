@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node_doorbell.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+bool trma_node_doorbell_register(void) {
+    static atomic_int state; /* 0 unknown, 1 registered, 2 refused; registering twice is harmless */
+    int known = atomic_load_explicit(&state, memory_order_relaxed);
+
+    if (!known) {
+        known = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 ? 1 : 2;
+        atomic_store_explicit(&state, known, memory_order_relaxed);
+    }
+    return known == 1;
+}
+
+void trma_node_doorbell_ring(struct trma_doorbell *bell) {
+    atomic_fetch_add_explicit(&bell->rings, 1, memory_order_release);
+    syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
+                              void *argument, uint64_t timeout_ns) {
+    /* The ring count is read before `ready` is looked at: a ring in between makes the futex call return at
+     * once. */
+    unsigned rings = atomic_load_explicit(&bell->rings, memory_order_acquire);
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000U),
+                               .tv_nsec = (long)(timeout_ns % 1000000000U)};
+
+    atomic_fetch_add_explicit(&bell->sleepers, 1, memory_order_seq_cst);
+    if (needs_fence) {
+        atomic_thread_fence(memory_order_seq_cst);
+    } else {
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    }
+    if (!ready(argument)) {
+        syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0);
+    }
+    atomic_fetch_sub_explicit(&bell->sleepers, 1, memory_order_relaxed);
+}

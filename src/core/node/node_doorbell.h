@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_NODE_DOORBELL_H
+#define TRMA_NODE_DOORBELL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A doorbell lets a process sleep until a peer has changed one of the words it waits for. The words
+ * themselves are written by plain release stores; the bell is only looked at, and rung only when somebody
+ * sleeps. So a notification that nobody sleeps for costs one load of a line that rarely changes.
+ *
+ * Nobody may fall asleep between "the word is not there yet" and the peer's look at `sleepers`. The classic
+ * cure is a full fence on both sides. Here the sleeper, who has time, pays for both: it issues the kernel's
+ * membarrier, which makes every registered process run a fence; the notifier then needs none. Where
+ * membarrier is refused, notifiers run the fence (trma_doorbell_needs_fence is agreed on by all members of a
+ * team).
+ */
+struct trma_doorbell {
+    _Alignas(64) atomic_uint sleepers; /* threads that sleep, or are about to */
+    atomic_uint rings;                 /* the futex word: changes with every ring */
+    char padding[56];
+};
+
+/* Registers this process for membarrier. True when notifiers may leave the fence out, as far as this process
+ * is concerned. Thread-safe, idempotent. */
+bool trma_node_doorbell_register(void);
+
+/* Rings: wakes all sleepers. The slow half of trma_node_doorbell_notify. */
+void trma_node_doorbell_ring(struct trma_doorbell *bell);
+
+/* To be called after the word was stored (release). */
+static inline void trma_node_doorbell_notify(struct trma_doorbell *bell, bool needs_fence) {
+    if (needs_fence) {
+        atomic_thread_fence(memory_order_seq_cst);
+    } else {
+        /* The store and the load below must not be swapped by the compiler; the sleeper's membarrier keeps
+         * the processor in order. */
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    if (__builtin_expect(atomic_load_explicit(&bell->sleepers, memory_order_relaxed) != 0, 0)) {
+        trma_node_doorbell_ring(bell);
+    }
+}
+
+/*
+ * Sleeps until the bell rings, `ready` is true, or `timeout_ns` have passed. `ready` is looked at once more
+ * after the sleeper has announced itself.
+ */
+void trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
+                              void *argument, uint64_t timeout_ns);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_NODE_KNOB_TABLE_H
+#define TRMA_NODE_KNOB_TABLE_H
+
+/*
+ * The knobs: every environment variable that TrueRMA reads, in one table. The parser (node_knob.c), `truerma
+ * info` and the manual page are made from it.
+ *
+ * X(kind, field, name, default, allowed, minimum, maximum, help)
+ *   kind      SWITCH on or off             -> bool
+ *             CHOICE one word of `allowed` -> int, the word's place in `allowed`, from 0
+ *             COUNT  a number              -> uint64_t
+ *             SIZE   bytes, K M G suffixes -> uint64_t
+ *             TEXT   anything, not empty   -> char[TRMA_KNOB_TEXT]
+ *   field     name in struct trma_knobs
+ *   default   as the user would write it; "" (CHOICE, TEXT): not set, the field is -1 or the empty string
+ *   allowed   CHOICE: the words, separated by |; else what the error message names as allowed
+ *   minimum, maximum   for COUNT and SIZE, both included
+ *   help      one sentence for info and the manual page, without a closing full stop
+ */
+#define TRMA_KNOB_TABLE(X)                                                                                   \
+    X(SWITCH, enabled, "TRUERMA", "on", "on|off", 0, 0, "off passes every call through to the host MPI")     \
+    X(CHOICE, abi, "TRUERMA_ABI", "", "mpich|openmpi", 0, 0,                                                 \
+      "MPI ABI of the program, for when `truerma run` cannot tell it from the program")                      \
+    X(CHOICE, log, "TRUERMA_LOG", "warn", "error|warn|info|debug", 0, 0,                                     \
+      "how much is told on stderr; info says which path every window takes and why")                         \
+    X(TEXT, stats, "TRUERMA_STATS", "", "1 (stderr) or the path of a file", 0, 0,                            \
+      "statistics per rank and window when it is freed: 1 for stderr, or a file that gets JSON")             \
+    X(COUNT, spin_us, "TRUERMA_SPIN", "20", "microseconds from 0 to 1000000", 0, 1000000,                    \
+      "how long a waiting rank polls before it yields and sleeps, when cores are free")                      \
+    X(CHOICE, adopt, "TRUERMA_ADOPT", "auto", "auto|always|never", 0, 0,                                     \
+      "whether the memory of MPI_Win_create may become a shared region in place")                            \
+    X(SWITCH, cma, "TRUERMA_CMA", "on", "on|off", 0, 0,                                                      \
+      "off keeps process_vm_readv and process_vm_writev from being used")                                    \
+    X(SIZE, heap_chunk, "TRUERMA_HEAP_CHUNK", "64M", "bytes from 64K to 1G", 64ULL << 10, 1ULL << 30,        \
+      "size of the first shared piece that blocks of MPI_Alloc_mem and MPI_Win_allocate are cut from")
+
+#endif

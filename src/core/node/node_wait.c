@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node_wait.h"
+
+#include <sched.h>
+#include <time.h>
+
+enum {
+    SPINS_PER_LOOK = 32,     /* conditions looked at between two looks at the clock */
+    SPINS_WHEN_CROWDED = 16, /* enough for a peer that runs on the other core right now */
+    YIELDS_BEFORE_SLEEP =
+        64, /* a yield is one system call; with idle cores it costs as much as a short sleep would add */
+    YIELDS_PER_PROGRESS = 8,
+    PROGRESS_PERIOD_NS = 20000, /* while spinning: the host's progress costs up to a microsecond */
+    SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
+    LIVENESS_PERIOD_NS = 200000000
+};
+
+uint64_t trma_node_clock_ns(void) {
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void poke(const struct trma_waiter *waiter) {
+    if (waiter->progress) {
+        waiter->progress();
+    }
+}
+
+static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+    if (waiter->crowded) {
+        for (int i = 0; i < SPINS_WHEN_CROWDED; i++) {
+            if (ready(argument)) {
+                return true;
+            }
+            trma_node_relax();
+        }
+        return false;
+    }
+
+    uint64_t start = trma_node_clock_ns();
+    uint64_t poked = start;
+    for (;;) {
+        for (int i = 0; i < SPINS_PER_LOOK; i++) {
+            if (ready(argument)) {
+                return true;
+            }
+            trma_node_relax();
+        }
+        uint64_t now = trma_node_clock_ns();
+        if (now - start > (uint64_t)waiter->spin_us * 1000U) {
+            return false;
+        }
+        if (now - poked > PROGRESS_PERIOD_NS) {
+            poke(waiter);
+            poked = now;
+        }
+    }
+}
+
+static bool yield(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+    for (int i = 0; i < YIELDS_BEFORE_SLEEP; i++) {
+        if (ready(argument)) {
+            return true;
+        }
+        if (i % YIELDS_PER_PROGRESS == YIELDS_PER_PROGRESS - 1) {
+            poke(waiter);
+        }
+        sched_yield();
+    }
+    return ready(argument);
+}
+
+static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+    uint64_t looked = trma_node_clock_ns();
+
+    for (;;) {
+        trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, SLEEP_NS);
+        if (ready(argument)) {
+            return TRMA_OK;
+        }
+        poke(waiter);
+        uint64_t now = trma_node_clock_ns();
+        if (now - looked > LIVENESS_PERIOD_NS) {
+            /* Look at the words once more after a death: the peer may have done its part before it ended. */
+            bool alive = !waiter->is_alive || waiter->is_alive(waiter->team);
+            if (ready(argument)) {
+                return TRMA_OK;
+            }
+            if (!alive) {
+                return TRMA_ERR_PEER_DEAD;
+            }
+            looked = now;
+        }
+    }
+}
+
+enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                trma_condition ready, void *argument, uint64_t *waited_ns) {
+    enum trma_status status = TRMA_OK;
+
+    if (ready(argument)) {
+        return TRMA_OK;
+    }
+    uint64_t start = waited_ns ? trma_node_clock_ns() : 0;
+    if (guard) {
+        pthread_mutex_unlock(guard);
+    }
+    if (!spin(waiter, ready, argument) && !yield(waiter, ready, argument)) {
+        status = sleep_until(waiter, ready, argument);
+    }
+    if (guard) {
+        pthread_mutex_lock(guard);
+    }
+    if (waited_ns) {
+        *waited_ns += trma_node_clock_ns() - start;
+    }
+    return status;
+}
+
+enum trma_status trma_node_wait_step(const struct trma_waiter *waiter, unsigned tries) {
+    unsigned spins = waiter->crowded ? 4 : 64;
+
+    if (tries < spins) {
+        trma_node_relax();
+        return TRMA_OK;
+    }
+    if (tries < spins + YIELDS_BEFORE_SLEEP) {
+        sched_yield();
+        return TRMA_OK;
+    }
+    const struct timespec pause = {.tv_nsec = 50000};
+    nanosleep(&pause, NULL);
+    /* About every 100 ms of such pauses. */
+    if (tries % 1024 == 0 && waiter->is_alive && !waiter->is_alive(waiter->team)) {
+        return TRMA_ERR_PEER_DEAD;
+    }
+    return TRMA_OK;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_NODE_WAIT_H
+#define TRMA_NODE_WAIT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../trma_status.h"
+#include "node_doorbell.h"
+
+/*
+ * Waiting, everywhere the same: spin briefly when cores are free, then yield, then sleep on the doorbell with
+ * a bound. A waiter calls `progress` now and then (a rank that waits for us may be needed by a send
+ * elsewhere) and notices a dead peer.
+ */
+struct trma_waiter {
+    struct trma_doorbell *bell; /* what the peers ring when they change a word of ours */
+    bool needs_fence;           /* see node_doorbell.h */
+    bool crowded; /* more ranks than cores: do not spin, a spinner keeps the one it waits for off the core */
+    uint32_t spin_us;       /* how long to spin before yielding, when not crowded */
+    void (*progress)(void); /* pokes the host MPI; NULL: nothing to poke */
+    bool (*is_alive)(
+        const void *team); /* false when a process has ended whom we might be waiting for; NULL: not asked */
+    const void *team;
+};
+
+/* A condition over shared words. Called often, must be cheap and read the announcing word with acquire order.
+ */
+typedef bool (*trma_condition)(void *argument);
+
+/*
+ * Waits until ready(argument). `guard`, when not NULL, is a mutex that the caller holds: it is released while
+ * waiting, so that other threads may work on the same object, and held again on return; `ready` then runs
+ * without it. *waited_ns, when not NULL, is increased by the time spent here. TRMA_ERR_PEER_DEAD when a peer
+ * has ended.
+ */
+enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                trma_condition ready, void *argument, uint64_t *waited_ns);
+
+/* One step of waiting by somebody who has a loop of their own (accumulate's stripes): spins, yields, or
+ * sleeps a little, by `tries`. */
+enum trma_status trma_node_wait_step(const struct trma_waiter *waiter, unsigned tries);
+
+/* Monotonic clock, nanoseconds. */
+uint64_t trma_node_clock_ns(void);
+
+/* Tells the processor that this is a spin loop. */
+static inline void trma_node_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sync_barrier.h"
+
+struct arrival {
+    atomic_uint *word;
+    uint32_t sequence;
+};
+
+static bool has_arrived(void *argument) {
+    const struct arrival *arrival = argument;
+
+    /* Acquire: what the sender stored before its round is visible from here on; rounds chain this to
+     * everybody. */
+    return (int32_t)(atomic_load_explicit(arrival->word, memory_order_acquire) - arrival->sequence) >= 0;
+}
+
+enum trma_status trma_sync_barrier_pass(struct trma_barrier *barrier, const struct trma_waiter *waiter,
+                                        pthread_mutex_t *guard, uint64_t *waited_ns) {
+    uint32_t sequence = ++barrier->sequence;
+    unsigned round = 0;
+
+    for (uint32_t distance = 1; distance < barrier->size; distance *= 2, round++) {
+        uint32_t to = (barrier->me + distance) % barrier->size;
+        struct arrival arrival = {&barrier->words[barrier->me]->arrived[round], sequence};
+
+        /* Release: everything this member stored, and everything earlier rounds showed it, comes before. */
+        atomic_store_explicit(&barrier->words[to]->arrived[round], sequence, memory_order_release);
+        trma_node_doorbell_notify(barrier->bells[to], waiter->needs_fence);
+        enum trma_status status = trma_node_wait(waiter, guard, has_arrived, &arrival, waited_ns);
+        if (status) {
+            return status;
+        }
+    }
+    return TRMA_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_SYNC_BARRIER_H
+#define TRMA_SYNC_BARRIER_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../node/node_wait.h"
+
+/*
+ * A dissemination barrier (Hensgen, Finkel, Manber 1988): in round k a rank tells the one 2^k behind it that
+ * it has arrived, and waits for the one 2^k in front. ceil(log2 n) rounds; for two ranks one store each way.
+ * Every word has one writer and only grows, so nothing is reset between uses.
+ */
+enum { TRMA_BARRIER_ROUNDS = 16 };
+
+/* The shared half: lies in each member's control words, zeroed at the start; word k is written by the sender
+ * of round k only. */
+struct trma_barrier_words {
+    _Alignas(64) atomic_uint arrived[TRMA_BARRIER_ROUNDS];
+};
+
+/* The private half: where this member finds everybody's words. Owned by the object that embeds it. */
+struct trma_barrier {
+    uint32_t size;
+    uint32_t me;
+    uint32_t sequence;                 /* of the last barrier entered; the words follow it, wrapping around */
+    struct trma_barrier_words **words; /* one per member, mapped here; owned by the embedding object */
+    struct trma_doorbell **bells;      /* one per member */
+};
+
+/*
+ * Enters the next barrier and waits for all members. What a member stored before entering is visible to all
+ * after leaving. One thread of a member at a time. Statuses and parameters as trma_node_wait.
+ */
+enum trma_status trma_sync_barrier_pass(struct trma_barrier *barrier, const struct trma_waiter *waiter,
+                                        pthread_mutex_t *guard, uint64_t *waited_ns);
+
+#endif

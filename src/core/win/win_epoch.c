@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "win_epoch.h"
+
+#include <sched.h>
+
+#include "../sync/sync_pscw.h"
+#include "win_deferred.h"
+
+/* A sequence word of a PSCW pair and the value it must reach. */
+struct sequence {
+    atomic_uint *word;
+    uint32_t wanted;
+};
+
+static bool has_reached(void *argument) {
+    const struct sequence *sequence = argument;
+
+    return trma_sync_pscw_reached(sequence->word, sequence->wanted);
+}
+
+static bool is_drained(void *argument) {
+    return trma_move_test(argument);
+}
+
+/* Where the time of a wait is booked; NULL when nobody wants to know (two clock reads per wait). */
+static uint64_t *book(struct trma_window *window, enum trma_wait_kind kind) {
+    if (!window->counts_operations) {
+        return NULL;
+    }
+    window->waits.calls[kind]++;
+    return &window->waits.nanoseconds[kind];
+}
+
+/* Waits until what movers still carry to the target is in place. */
+static enum trma_status drain(struct trma_window *window, struct trma_target *target, uint64_t *waited_ns) {
+    if (trma_move_test(&target->outstanding)) {
+        return TRMA_OK;
+    }
+    return trma_node_wait(&window->team->waiter, trma_win_guard(window), is_drained, &target->outstanding,
+                          waited_ns);
+}
+
+static void open_for_operations(struct trma_window *window, uint32_t target) {
+    window->active[window->n_active++] = target;
+    /* Release: a thread that sees the target ready sees what made it so. */
+    atomic_store_explicit(&window->targets[target].ready, true, memory_order_release);
+}
+
+/* Ends the access epoch for all targets; the caller has drained them. */
+static void close_all(struct trma_window *window) {
+    for (uint32_t i = 0; i < window->n_active; i++) {
+        atomic_store_explicit(&window->targets[window->active[i]].ready, false, memory_order_relaxed);
+    }
+    window->n_active = 0;
+    window->access = TRMA_ACCESS_NONE;
+    window->fence_used = false;
+}
+
+static void close_one(struct trma_window *window, uint32_t target) {
+    for (uint32_t i = 0; i < window->n_active; i++) {
+        if (window->active[i] == target) {
+            window->active[i] = window->active[--window->n_active];
+            break;
+        }
+    }
+    atomic_store_explicit(&window->targets[target].ready, false, memory_order_relaxed);
+}
+
+/* True when no access epoch is open; a fence that nothing followed opens none (MPI-4.1 section 12.5.1). */
+static bool may_open_epoch(const struct trma_window *window) {
+    return window->access == TRMA_ACCESS_NONE || (window->access == TRMA_ACCESS_FENCE && !window->fence_used);
+}
+
+/* Takes the target's lock under the guard, which is released while waiting; `lock` says WAITING meanwhile. */
+static enum trma_status take_lock(struct trma_window *window, uint32_t index, enum trma_lock_kind kind,
+                                  uint64_t *waited_ns) {
+    struct trma_target *target = &window->targets[index];
+    const struct trma_waiter *waiter = &window->team->waiter;
+    enum trma_status status = TRMA_OK;
+
+    target->lock = TRMA_LOCK_WAITING;
+    if (kind == TRMA_LOCK_EXCLUSIVE) {
+        status = trma_sync_lock_exclusive(&target->words->lock, waiter, trma_win_guard(window), waited_ns);
+    } else if (kind == TRMA_LOCK_SHARED) {
+        status = trma_sync_lock_shared(&target->words->lock, waiter, trma_win_guard(window), waited_ns);
+    }
+    target->lock = status ? TRMA_LOCK_NONE : kind;
+    if (!status) {
+        open_for_operations(window, index);
+    }
+    return status;
+}
+
+static void give_lock(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+    bool needs_fence = window->team->waiter.needs_fence;
+
+    if (target->lock == TRMA_LOCK_EXCLUSIVE) {
+        trma_sync_unlock_exclusive(&target->words->lock, needs_fence);
+    } else if (target->lock == TRMA_LOCK_SHARED) {
+        trma_sync_unlock_shared(&target->words->lock, needs_fence);
+    }
+    target->lock = TRMA_LOCK_NONE;
+}
+
+/* In a lock_all epoch: the first operation to a target takes its lock; other threads that come meanwhile wait
+ * for that. */
+static enum trma_status touch_target(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+
+    while (target->lock == TRMA_LOCK_WAITING) {
+        trma_win_guard_leave(window);
+        sched_yield();
+        trma_win_guard_enter(window);
+    }
+    if (target->lock != TRMA_LOCK_NONE) {
+        return TRMA_OK;
+    }
+    return take_lock(window, index, window->locks_unchecked ? TRMA_LOCK_UNCHECKED : TRMA_LOCK_SHARED,
+                     book(window, TRMA_WAIT_LOCK_ALL));
+}
+
+enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t index, bool *is_open) {
+    struct trma_target *target = &window->targets[index];
+    enum trma_status status = TRMA_OK;
+
+    *is_open = true;
+    if (atomic_load_explicit(&target->ready, memory_order_relaxed)) {
+        return TRMA_OK;
+    }
+    switch (window->access) {
+    case TRMA_ACCESS_FENCE:
+        window->fence_used = true;
+        open_for_operations(window, index);
+        return TRMA_OK;
+    case TRMA_ACCESS_PSCW:
+        if (!target->in_start_group) {
+            return TRMA_ERR_SYNC;
+        }
+        if (!trma_sync_pscw_reached(target->posted, target->started)) {
+            *is_open = false;
+            return TRMA_OK;
+        }
+        status = trma_win_deferred_run(window, target);
+        open_for_operations(window, index);
+        return status;
+    case TRMA_ACCESS_LOCK_ALL:
+        return touch_target(window, index);
+    case TRMA_ACCESS_LOCK: /* a locked target is ready, this one is not */
+    case TRMA_ACCESS_NONE:
+        break;
+    }
+    return TRMA_ERR_SYNC;
+}
+
+enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions) {
+    enum trma_status status = TRMA_OK;
+
+    trma_win_guard_enter(window);
+    if ((window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_FENCE) || window->is_exposed) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    uint64_t *waited_ns = book(window, TRMA_WAIT_FENCE);
+    for (uint32_t i = 0; i < window->n_active && !status; i++) {
+        status = drain(window, &window->targets[window->active[i]], waited_ns);
+    }
+    close_all(window);
+    /* Without operations on either side there is nothing to wait for; with them on one side, the targets must
+     * be known to have finished their local accesses (or their part of the epoch): everybody waits for
+     * everybody. */
+    if (!status && assertions != (TRMA_FENCE_NOPRECEDE | TRMA_FENCE_NOSUCCEED)) {
+        status =
+            trma_sync_barrier_pass(&window->fence, &window->team->waiter, trma_win_guard(window), waited_ns);
+    }
+    if (!(assertions & TRMA_FENCE_NOSUCCEED)) {
+        window->access = TRMA_ACCESS_FENCE;
+    }
+    trma_win_guard_leave(window);
+    return status;
+}
+
+enum trma_status trma_win_start(struct trma_window *window, const uint32_t *group, uint32_t n) {
+    trma_win_guard_enter(window);
+    if (!may_open_epoch(window)) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    book(window, TRMA_WAIT_START);
+    for (uint32_t i = 0; i < n; i++) {
+        window->start_group[i] = group[i];
+        window->targets[group[i]].started++;
+        window->targets[group[i]].in_start_group = true;
+    }
+    window->n_started = n;
+    window->access = TRMA_ACCESS_PSCW;
+    trma_win_guard_leave(window);
+    return TRMA_OK;
+}
+
+/* Ends the access epoch towards one target of the group. */
+static enum trma_status finish_target(struct trma_window *window, uint32_t index, uint64_t *waited_ns) {
+    struct trma_target *target = &window->targets[index];
+    enum trma_status status = TRMA_OK;
+
+    if (target->first_deferred) {
+        struct sequence post = {target->posted, target->started};
+        status = trma_node_wait(&window->team->waiter, trma_win_guard(window), has_reached, &post, waited_ns);
+        if (!status) {
+            status = trma_win_deferred_run(window, target);
+        }
+    }
+    enum trma_status drained = drain(window, target, waited_ns);
+    target->in_start_group = false;
+    trma_sync_pscw_announce(target->completed, target->started);
+    trma_node_doorbell_notify(window->team->bells[index], window->team->waiter.needs_fence);
+    return status ? status : drained;
+}
+
+enum trma_status trma_win_complete(struct trma_window *window) {
+    enum trma_status first_error = TRMA_OK;
+
+    trma_win_guard_enter(window);
+    if (window->access != TRMA_ACCESS_PSCW) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    uint64_t *waited_ns = book(window, TRMA_WAIT_COMPLETE);
+    /* First those that need no waiting: no target waits because another one is late. */
+    for (int late = 0; late < 2; late++) {
+        for (uint32_t i = 0; i < window->n_started; i++) {
+            struct trma_target *target = &window->targets[window->start_group[i]];
+            if (!target->in_start_group || (!late && target->first_deferred)) {
+                continue;
+            }
+            enum trma_status status = finish_target(window, window->start_group[i], waited_ns);
+            if (status && !first_error) {
+                first_error = status;
+            }
+        }
+    }
+    window->n_started = 0;
+    close_all(window);
+    trma_win_guard_leave(window);
+    return first_error;
+}
+
+enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group, uint32_t n) {
+    trma_win_guard_enter(window);
+    if (window->is_exposed) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    book(window, TRMA_WAIT_POST);
+    for (uint32_t i = 0; i < n; i++) {
+        struct trma_target *origin = &window->targets[group[i]];
+        window->post_group[i] = group[i];
+        trma_sync_pscw_announce(&origin->words->pairs[window->me], ++origin->exposed);
+        trma_node_doorbell_notify(window->team->bells[group[i]], window->team->waiter.needs_fence);
+    }
+    window->n_posted = n;
+    window->is_exposed = true;
+    trma_win_guard_leave(window);
+    return TRMA_OK;
+}
+
+struct exposure {
+    struct trma_window *window;
+    uint32_t n_done; /* members of the post group, in its order, that have completed */
+};
+
+/* Looks at the origins in order, and never again at one that has completed. Reads nothing that the guard
+ * protects from change while an exposure epoch is open. */
+static bool have_completed(void *argument) {
+    struct exposure *exposure = argument;
+    struct trma_window *window = exposure->window;
+
+    while (exposure->n_done < window->n_posted) {
+        uint32_t origin = window->post_group[exposure->n_done];
+        if (!trma_sync_pscw_reached(trma_win_own_completed(window, origin),
+                                    window->targets[origin].exposed)) {
+            return false;
+        }
+        exposure->n_done++;
+    }
+    return true;
+}
+
+enum trma_status trma_win_wait(struct trma_window *window) {
+    struct exposure exposure = {window, 0};
+
+    trma_win_guard_enter(window);
+    if (!window->is_exposed) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    enum trma_status status = trma_node_wait(&window->team->waiter, trma_win_guard(window), have_completed,
+                                             &exposure, book(window, TRMA_WAIT_WAIT));
+    window->is_exposed = false;
+    window->n_posted = 0;
+    trma_win_guard_leave(window);
+    return status;
+}
+
+enum trma_status trma_win_test(struct trma_window *window, bool *done) {
+    struct exposure exposure = {window, 0};
+
+    *done = false;
+    trma_win_guard_enter(window);
+    if (!window->is_exposed) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    *done = have_completed(&exposure);
+    if (*done) {
+        window->is_exposed = false;
+        window->n_posted = 0;
+    }
+    trma_win_guard_leave(window);
+    if (!*done && window->team->waiter.progress) {
+        window->team->waiter.progress();
+    }
+    return TRMA_OK;
+}
+
+enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t index) {
+    enum trma_status status = TRMA_ERR_SYNC;
+
+    trma_win_guard_enter(window);
+    if ((may_open_epoch(window) || window->access == TRMA_ACCESS_LOCK) &&
+        window->targets[index].lock == TRMA_LOCK_NONE) {
+        window->access = TRMA_ACCESS_LOCK;
+        window->n_locked++;
+        status = take_lock(window, index, kind, book(window, TRMA_WAIT_LOCK));
+        if (status && --window->n_locked == 0) {
+            close_all(window);
+        }
+    }
+    trma_win_guard_leave(window);
+    return status;
+}
+
+enum trma_status trma_win_unlock(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+
+    trma_win_guard_enter(window);
+    if (window->access != TRMA_ACCESS_LOCK || target->lock == TRMA_LOCK_NONE ||
+        target->lock == TRMA_LOCK_WAITING) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    enum trma_status status = drain(window, target, book(window, TRMA_WAIT_UNLOCK));
+    close_one(window, index);
+    give_lock(window, index);
+    if (--window->n_locked == 0) {
+        close_all(window);
+    }
+    trma_win_guard_leave(window);
+    return status;
+}
+
+enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked) {
+    enum trma_status status = TRMA_OK;
+
+    trma_win_guard_enter(window);
+    if (!may_open_epoch(window)) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    window->access = TRMA_ACCESS_LOCK_ALL;
+    window->locks_unchecked = unchecked;
+    if (window->has_direct_access) {
+        for (uint32_t i = 0; i < window->size && !status; i++) {
+            status = touch_target(window, i);
+        }
+    } else {
+        /* Local loads and stores in the epoch are protected too, and they give no sign. */
+        status = touch_target(window, window->me);
+    }
+    trma_win_guard_leave(window);
+    return status;
+}
+
+enum trma_status trma_win_unlock_all(struct trma_window *window) {
+    enum trma_status first_error = TRMA_OK;
+
+    trma_win_guard_enter(window);
+    if (window->access != TRMA_ACCESS_LOCK_ALL) {
+        trma_win_guard_leave(window);
+        return TRMA_ERR_SYNC;
+    }
+    uint64_t *waited_ns = book(window, TRMA_WAIT_UNLOCK_ALL);
+    for (uint32_t i = 0; i < window->n_active; i++) {
+        enum trma_status status = drain(window, &window->targets[window->active[i]], waited_ns);
+        if (status && !first_error) {
+            first_error = status;
+        }
+        give_lock(window, window->active[i]);
+    }
+    close_all(window);
+    trma_win_guard_leave(window);
+    return first_error;
+}
+
+/* A flush promises that the operations are done before anything that the caller does next, later loads
+ * included: only a full fence keeps those behind the stores of a put (two origins that flush a put and then
+ * get must not both miss). */
+static void order_flush(bool local) {
+    if (!local) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+}
+
+static bool is_passive(const struct trma_window *window) {
+    return window->access == TRMA_ACCESS_LOCK || window->access == TRMA_ACCESS_LOCK_ALL;
+}
+
+enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool local) {
+    struct trma_target *target = &window->targets[index];
+    enum trma_status status = TRMA_ERR_SYNC;
+
+    trma_win_guard_enter(window);
+    if (window->access == TRMA_ACCESS_LOCK_ALL ||
+        (window->access == TRMA_ACCESS_LOCK && target->lock != TRMA_LOCK_NONE)) {
+        status = drain(window, target, book(window, TRMA_WAIT_FLUSH));
+        order_flush(local);
+    }
+    trma_win_guard_leave(window);
+    return status;
+}
+
+enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
+    enum trma_status status = TRMA_ERR_SYNC;
+
+    trma_win_guard_enter(window);
+    if (is_passive(window)) {
+        uint64_t *waited_ns = book(window, TRMA_WAIT_FLUSH);
+        status = TRMA_OK;
+        for (uint32_t i = 0; i < window->n_active && !status; i++) {
+            status = drain(window, &window->targets[window->active[i]], waited_ns);
+        }
+        order_flush(local);
+    }
+    trma_win_guard_leave(window);
+    return status;
+}
+
+enum trma_status trma_win_sync(struct trma_window *window) {
+    (void)window;
+    atomic_thread_fence(memory_order_seq_cst);
+    return TRMA_OK;
+}
+
+bool trma_win_epoch_is_closed(struct trma_window *window) {
+    trma_win_guard_enter(window);
+    bool closed = may_open_epoch(window) && !window->is_exposed;
+    trma_win_guard_leave(window);
+    return closed;
+}

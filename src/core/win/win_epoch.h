@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_WIN_EPOCH_H
+#define TRMA_WIN_EPOCH_H
+
+#include "win_window.h"
+
+/*
+ * The synchronisation calls on a window of ours, and the rules about which call may follow which (MPI-4.1
+ * section 12.5). All give TRMA_ERR_SYNC, and change nothing, when the call does not fit the epoch;
+ * TRMA_ERR_PEER_DEAD when they waited for a process that has ended. Thread-safe: under MPI_THREAD_MULTIPLE
+ * they take the window's guard and release it while waiting.
+ */
+
+enum trma_fence_assertion {
+    TRMA_FENCE_NOPRECEDE = 1, /* no operations since the last fence, on any member */
+    TRMA_FENCE_NOSUCCEED = 2  /* none will follow before the next */
+};
+
+enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions);
+
+/* Groups are given as ranks in the window; duplicates are not allowed, which MPI groups guarantee. */
+enum trma_status trma_win_start(struct trma_window *window, const uint32_t *group, uint32_t n);
+enum trma_status trma_win_complete(struct trma_window *window);
+enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group, uint32_t n);
+enum trma_status trma_win_wait(struct trma_window *window);
+/* As wait, but *done says whether the epoch has ended instead of waiting for it. */
+enum trma_status trma_win_test(struct trma_window *window, bool *done);
+
+enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
+enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
+/*
+ * Costs the own lock only; another target's lock is taken, shared, by the first operation to it, unless
+ * members access each other's memory directly (has_direct_access): then all are taken here.
+ */
+enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked);
+enum trma_status trma_win_unlock_all(struct trma_window *window);
+
+/* Operations to the target (or all) are done, at the target too, on return. local: only the origin's buffers
+ * are free. */
+enum trma_status trma_win_flush(struct trma_window *window, uint32_t target, bool local);
+enum trma_status trma_win_flush_all(struct trma_window *window, bool local);
+
+/* Orders the member's own loads and stores with what others did (the unified memory model needs no more than
+ * a fence). */
+enum trma_status trma_win_sync(struct trma_window *window);
+
+/* False when an epoch is open, in which MPI_Win_free is not allowed. */
+bool trma_win_epoch_is_closed(struct trma_window *window);
+
+/*
+ * Before an operation, under the guard: makes the target ready if the epoch allows it. *is_open false with
+ * TRMA_OK: the target has not posted yet, the operation must be remembered.
+ */
+enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t target, bool *is_open);
+
+#endif

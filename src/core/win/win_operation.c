@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "win_operation.h"
+
+#include "win_deferred.h"
+#include "win_epoch.h"
+
+static enum trma_status wait_for_stripe(void *argument, uint32_t owner, unsigned tries) {
+    const struct trma_window *window = argument;
+
+    (void)owner; /* any dead member ends the program's use of the window, so all are looked at */
+    return trma_node_wait_step(&window->team->waiter, tries);
+}
+
+/* Finds the path to the operation's target bytes; TRMA_ERR_RANGE when the window has no memory there. */
+static enum trma_status find_path(struct trma_window *window, const struct trma_rma *rma,
+                                  struct trma_path *path) {
+    struct trma_target *target = &window->targets[rma->target];
+    ptrdiff_t low;
+    ptrdiff_t high;
+
+    trma_move_layout_span(rma->place.layout, rma->place.count, &low, &high);
+    if (window->is_dynamic) {
+        if (low == high) {
+            *path = target->path;
+            return TRMA_OK;
+        }
+        return trma_win_attached_find(&target->attached, &target->words->attached,
+                                      window->team->peers[rma->target], rma->place.address + (uintptr_t)low,
+                                      (size_t)(high - low), path);
+    }
+    /* Signed: a negative displacement or lower bound must not wrap into the window. */
+    int64_t first = (int64_t)(rma->place.address - target->base) + low;
+    if (low != high && (first < 0 || (uint64_t)first > target->size ||
+                        (uint64_t)(high - low) > target->size - (uint64_t)first)) {
+        return TRMA_ERR_RANGE;
+    }
+    *path = target->path;
+    return TRMA_OK;
+}
+
+static enum trma_status perform_along(struct trma_window *window, const struct trma_rma *rma,
+                                      const struct trma_path *path) {
+    struct trma_target *target = &window->targets[rma->target];
+    struct trma_acc_context context = {
+        .domain = &target->words->updates, .me = window->me, .wait = wait_for_stripe, .argument = window};
+
+    if (!rma->place.count || !rma->place.layout->size) {
+        return TRMA_OK;
+    }
+    switch (rma->kind) {
+    case TRMA_COUNT_PUT:
+        return trma_move_put(path, &rma->origin, &rma->place, &target->outstanding);
+    case TRMA_COUNT_GET:
+        return trma_move_get(path, &rma->origin, &rma->place, &target->outstanding);
+    case TRMA_COUNT_ACCUMULATE:
+        return trma_acc_update(&context, path, rma->operation, rma->element, &rma->origin, NULL, &rma->place);
+    case TRMA_COUNT_GET_ACCUMULATE:
+        return trma_acc_update(&context, path, rma->operation, rma->element, &rma->origin, &rma->result,
+                               &rma->place);
+    case TRMA_COUNT_FETCH_AND_OP:
+        return trma_acc_fetch_and_op(&context, path, rma->operation, rma->element,
+                                     (const void *)rma->origin.address, (void *)rma->result.address,
+                                     rma->place.address);
+    case TRMA_COUNT_COMPARE_AND_SWAP:
+        return trma_acc_compare_and_swap(&context, path, rma->element, (const void *)rma->origin.address,
+                                         rma->compare, (void *)rma->result.address, rma->place.address);
+    case TRMA_COUNT_KINDS:
+        break;
+    }
+    return TRMA_ERR_ARGUMENT;
+}
+
+enum trma_status trma_win_operation_perform(struct trma_window *window, const struct trma_rma *rma) {
+    struct trma_path path;
+    enum trma_status status = find_path(window, rma, &path);
+
+    return status ? status : perform_along(window, rma, &path);
+}
+
+enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma) {
+    struct trma_target *target = &window->targets[rma->target];
+    struct trma_path path;
+    bool is_open = false;
+
+    trma_win_guard_enter(window);
+    enum trma_status status = trma_win_epoch_open_target(window, rma->target, &is_open);
+    if (!status) {
+        status = find_path(window, rma, &path);
+    }
+    if (!status && window->counts_operations) {
+        trma_win_count(&target->counts, rma->kind, rma->place.layout->size * rma->place.count);
+    }
+    if (!status && !is_open) {
+        atomic_fetch_add_explicit(&target->counts.deferred, 1, memory_order_relaxed);
+        status = trma_win_deferred_add(target, rma);
+    } else if (!status && window->is_dynamic) {
+        /* Under the guard: another thread's look at the attachments may replace the mappings that the path
+         * goes through. */
+        status = perform_along(window, rma, &path);
+    } else if (!status) {
+        trma_win_guard_leave(window);
+        return perform_along(window, rma, &path);
+    }
+    trma_win_guard_leave(window);
+    return status;
+}

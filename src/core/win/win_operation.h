@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_WIN_OPERATION_H
+#define TRMA_WIN_OPERATION_H
+
+#include "win_window.h"
+
+/*
+ * RMA operations on a window of ours. Arguments have been checked as far as MPI's types go (rank within the
+ * group, layouts valid, same number of bytes on both sides, operation allowed on the element); epoch and
+ * target range are checked here: TRMA_ERR_SYNC outside of an access epoch, TRMA_ERR_RANGE when target bytes
+ * lie outside of the window. All return when the operation is done or remembered; data is in place after the
+ * epoch's synchronisation.
+ */
+struct trma_rma {
+    enum trma_count_kind kind;
+    uint32_t target;
+    enum trma_operation operation; /* accumulate family */
+    enum trma_element element;     /* accumulate family and compare-and-swap */
+    struct trma_extent origin;     /* get: where the data goes */
+    struct trma_extent result;     /* get_accumulate, fetch_and_op, compare_and_swap */
+    struct trma_extent place;      /* at the target: address is the target's own (absolute) */
+    const void *compare;           /* compare_and_swap */
+};
+
+/*
+ * Turns a displacement, in the target's units (absolute for dynamic windows), into the target's address;
+ * false when that leaves the address space. Whether the window has memory there is checked when the operation
+ * is issued.
+ */
+static inline bool trma_win_target_address(const struct trma_window *window, uint32_t target,
+                                           int64_t displacement, uintptr_t *address) {
+    const struct trma_target *at = &window->targets[target];
+    int64_t offset;
+
+    if (window->is_dynamic) {
+        *address = (uintptr_t)displacement;
+        return true;
+    }
+    return !__builtin_mul_overflow(displacement, (int64_t)at->disp_unit, &offset) &&
+           !__builtin_add_overflow((int64_t)at->base, offset, (int64_t *)address);
+}
+
+/* Issues one operation; everything but the address and epoch checks is in *rma. */
+enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma);
+
+/*
+ * The short way for one stretch of bytes to or from a target that is wholly mapped and open: where the
+ * target's bytes lie here. NULL: take trma_win_operation_issue, which also finds the error if there is one.
+ */
+static inline void *trma_win_quick_address(struct trma_window *window, uint32_t target, int64_t displacement,
+                                           size_t size) {
+    struct trma_target *at = &window->targets[target];
+    uint64_t offset;
+
+    /* Acquire: what opening the epoch made visible (the target's post, the lock) comes before our access.
+     * A negative displacement is a huge one here and fails the comparison. */
+    if (!atomic_load_explicit(&at->ready, memory_order_acquire) || !at->is_quick ||
+        __builtin_mul_overflow((uint64_t)displacement, (uint64_t)at->disp_unit, &offset) ||
+        offset > at->size || size > at->size - offset) {
+        return NULL;
+    }
+    return at->path.local + offset;
+}
+
+/* Does an operation whose target is open: used by issue and by the deferred queue. */
+enum trma_status trma_win_operation_perform(struct trma_window *window, const struct trma_rma *rma);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "win_window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../mem/mem_heap.h"
+#include "../mem/mem_map.h"
+#include "win_deferred.h"
+
+/* Sequence words of one cache line: posted and completed start on lines of their own. */
+enum { WORDS_PER_LINE = 64 / sizeof(atomic_uint) };
+
+static size_t pair_stride(uint32_t members) {
+    return (members + WORDS_PER_LINE - 1) / WORDS_PER_LINE * WORDS_PER_LINE;
+}
+
+static size_t words_size(uint32_t members) {
+    return sizeof(struct trma_window_words) + 2 * pair_stride(members) * sizeof(atomic_uint);
+}
+
+void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, uint32_t disp_unit,
+                        struct trma_window_card *card, struct trma_window_words **words) {
+    void *memory = NULL;
+
+    memset(card, 0, sizeof *card);
+    *words = NULL;
+    card->base = (uintptr_t)base;
+    card->size = size;
+    card->disp_unit = disp_unit;
+    card->memory_owner = team->me;
+    if (trma_mem_heap_allocate(TRMA_HEAP_CONTROL, words_size(team->size), 64, &memory)) {
+        return;
+    }
+    *words = memory;
+    trma_mem_share_describe(memory, words_size(team->size), &card->words);
+    trma_mem_share_describe(base, size, &card->memory);
+    card->usable = 1;
+}
+
+static enum trma_status map_words(struct trma_window *window, uint32_t member,
+                                  const struct trma_window_card *card) {
+    struct trma_target *target = &window->targets[member];
+    void *base = NULL;
+
+    if (!card->usable) {
+        return TRMA_ERR_NO_MEMORY;
+    }
+    enum trma_status status = trma_mem_map_acquire(window->team->peers[member], &card->words.ticket, &base);
+    if (status) {
+        return status;
+    }
+    target->words_serial = card->words.ticket.serial;
+    target->words = (struct trma_window_words *)((char *)base + card->words.offset);
+    window->fence_words[member] = &target->words->fence;
+    return TRMA_OK;
+}
+
+/* Finds the best path to the target's memory. TRMA_ERR_REFUSED: there is none. */
+static enum trma_status find_path(struct trma_window *window, uint32_t member,
+                                  const struct trma_window_card *card, const char **refusal) {
+    struct trma_target *target = &window->targets[member];
+    struct trma_peer *peer = window->team->peers[member];
+    void *base = NULL;
+
+    target->base = card->base;
+    target->size = card->size;
+    target->disp_unit = card->disp_unit;
+    target->path = (struct trma_path){.peer = peer};
+    if (peer->is_self && !window->is_dynamic) {
+        /* One's own memory is at hand whatever it is. */
+        target->path.mapped_low = card->base;
+        target->path.mapped_high = card->base + card->size;
+        target->path.local = (char *)(uintptr_t)card->base;
+    } else if (card->memory.ticket.serial) {
+        struct trma_peer *owner = window->team->peers[card->memory_owner];
+        enum trma_status status = trma_mem_map_acquire(owner, &card->memory.ticket, &base);
+        if (status) {
+            target->path_reason = trma_status_text(status);
+        } else {
+            target->memory_owner = owner;
+            target->memory_serial = card->memory.ticket.serial;
+            target->path.mapped_low = card->memory.mapped_low;
+            target->path.mapped_high = card->memory.mapped_high;
+            target->path.local = (char *)base + card->memory.offset;
+        }
+    } else {
+        target->path_reason = "the window lies in private memory of the target";
+    }
+    target->is_whole = trma_move_path_is_mapped(&target->path, card->base, card->size) && !window->is_dynamic;
+    target->is_quick = target->is_whole && !window->counts_operations;
+    if ((card->size || window->is_dynamic) && !target->is_whole && !peer->is_self && !peer->has_cma) {
+        *refusal = peer->cma_reason ? peer->cma_reason : "the kernel refuses to read the target's memory";
+        return TRMA_ERR_REFUSED;
+    }
+    return TRMA_OK;
+}
+
+static struct trma_window *allocate_window(uint32_t size) {
+    struct trma_window *window = NULL;
+
+    if (posix_memalign((void **)&window, 64, sizeof *window + size * sizeof(struct trma_target))) {
+        return NULL;
+    }
+    memset(window, 0, sizeof *window + size * sizeof(struct trma_target));
+    pthread_mutex_init(&window->guard, NULL);
+    window->size = size;
+    window->active = calloc(size, sizeof(uint32_t));
+    window->start_group = calloc(size, sizeof(uint32_t));
+    window->post_group = calloc(size, sizeof(uint32_t));
+    window->fence_words = calloc(size, sizeof(void *));
+    if (!window->active || !window->start_group || !window->post_group || !window->fence_words) {
+        trma_win_window_destroy(window);
+        return NULL;
+    }
+    return window;
+}
+
+enum trma_status trma_win_window_create(struct trma_team *team, const struct trma_window_card *cards,
+                                        struct trma_window_words *words,
+                                        const struct trma_window_options *options, struct trma_window **out,
+                                        const char **refusal) {
+    enum trma_status status = TRMA_OK;
+    struct trma_window *window = allocate_window(team->size);
+
+    *out = NULL;
+    *refusal = NULL;
+    if (!window) {
+        if (words) {
+            trma_mem_heap_free(words);
+        }
+        *refusal = trma_status_text(TRMA_ERR_NO_MEMORY);
+        return TRMA_ERR_NO_MEMORY;
+    }
+    window->team = team;
+    window->me = team->me;
+    window->words = words;
+    window->is_dynamic = options->is_dynamic;
+    window->is_threaded = options->is_threaded;
+    window->counts_operations = options->counts_operations;
+    for (uint32_t i = 0; i < team->size && !status; i++) {
+        status = map_words(window, i, &cards[i]);
+        if (!status) {
+            status = find_path(window, i, &cards[i], refusal);
+        }
+    }
+    if (!status && window->is_dynamic) {
+        window->attachments = trma_win_attachments_create(&words->attached);
+        status = window->attachments ? TRMA_OK : TRMA_ERR_NO_MEMORY;
+    }
+    if (status) {
+        if (!*refusal) {
+            *refusal = trma_status_text(status);
+        }
+        trma_win_window_destroy(window);
+        return status;
+    }
+    for (uint32_t i = 0; i < team->size; i++) {
+        window->targets[i].posted = &words->pairs[i];
+        window->targets[i].completed = &window->targets[i].words->pairs[pair_stride(team->size) + team->me];
+    }
+    window->fence = (struct trma_barrier){
+        .size = team->size, .me = team->me, .words = window->fence_words, .bells = team->bells};
+    *out = window;
+    return TRMA_OK;
+}
+
+atomic_uint *trma_win_own_completed(struct trma_window *window, uint32_t origin) {
+    return &window->words->pairs[pair_stride(window->size) + origin];
+}
+
+void trma_win_window_destroy(struct trma_window *window) {
+    trma_win_attachments_destroy(window->attachments);
+    for (uint32_t i = 0; window->team && i < window->size; i++) {
+        struct trma_target *target = &window->targets[i];
+        trma_win_deferred_clear(target);
+        trma_win_attached_clear(&target->attached, window->team->peers[i]);
+        if (target->memory_serial) {
+            trma_mem_map_release(target->memory_owner, target->memory_serial);
+        }
+        if (target->words_serial) {
+            trma_mem_map_release(window->team->peers[i], target->words_serial);
+        }
+    }
+    if (window->words) {
+        trma_mem_heap_free(window->words);
+    }
+    pthread_mutex_destroy(&window->guard);
+    free(window->active);
+    free(window->start_group);
+    free(window->post_group);
+    free(window->fence_words);
+    free(window);
+}
+
+const char *trma_win_target_path_name(const struct trma_window *window, uint32_t member) {
+    const struct trma_target *target = &window->targets[member];
+
+    if (window->is_dynamic) {
+        return "dynamic";
+    }
+    if (!target->size) {
+        return "none";
+    }
+    if (window->team->peers[member]->is_self) {
+        return "self";
+    }
+    if (target->is_whole) {
+        return "mapped";
+    }
+    return target->path.mapped_high > target->path.mapped_low ? "mapped + cma" : "cma";
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_WIN_WINDOW_H
+#define TRMA_WIN_WINDOW_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../acc/acc_update.h"
+#include "../mem/mem_ticket.h"
+#include "../move/move_copy.h"
+#include "../move/move_path.h"
+#include "../node/node_team.h"
+#include "../sync/sync_barrier.h"
+#include "../sync/sync_lock.h"
+#include "../trma_status.h"
+#include "win_attach.h"
+#include "win_statistics.h"
+
+/*
+ * A window as the core sees it: one shared block of words per member, and this process's private view of
+ * every target. Ranks are the members' indices in the team (the communicator's ranks).
+ */
+
+/* Shared words of one member for one window, in its control heap, zeroed. */
+struct trma_window_words {
+    struct trma_lock lock;
+    struct trma_barrier_words fence;
+    struct trma_acc_domain updates;
+    struct trma_attach_words attached; /* dynamic windows only */
+    /* posted[0..n) and, a whole number of cache lines later, completed[0..n): see sync_pscw.h */
+    _Alignas(64) atomic_uint pairs[];
+};
+
+/* Plain data, travels by trma_node_team_exchange. */
+struct trma_window_card {
+    struct trma_share words;
+    struct trma_share memory; /* how peers reach [base, base+size) */
+    uint64_t base;            /* in the member's address space */
+    uint64_t size;            /* bytes */
+    uint32_t disp_unit;
+    uint32_t memory_owner; /* the member whose region memory.ticket names */
+    uint32_t usable;       /* 0: the member could not make what it needs */
+    uint32_t reserved;
+};
+
+enum trma_lock_kind {
+    TRMA_LOCK_NONE,
+    TRMA_LOCK_SHARED,
+    TRMA_LOCK_EXCLUSIVE,
+    TRMA_LOCK_UNCHECKED, /* MPI_MODE_NOCHECK: an epoch without a lock */
+    TRMA_LOCK_WAITING    /* another thread of this process is about to get it */
+};
+
+enum trma_access {
+    TRMA_ACCESS_NONE,
+    TRMA_ACCESS_FENCE, /* after a fence that may open an epoch */
+    TRMA_ACCESS_PSCW,  /* between start and complete */
+    TRMA_ACCESS_LOCK,  /* at least one target is locked */
+    TRMA_ACCESS_LOCK_ALL
+};
+
+struct trma_deferred;
+
+/* This process's view of one member. Private. */
+struct trma_target {
+    /* What a put looks at comes first, in one cache line. */
+    atomic_bool ready; /* the epoch lets operations to this target go straight ahead; set and cleared under
+                          the guard */
+    bool is_quick;     /* the whole memory of the target is mapped and nothing need be counted */
+    uint32_t disp_unit;
+    uint64_t size;
+    uintptr_t base; /* in the target's address space */
+    struct trma_path path;
+
+    struct trma_window_words *words; /* the target's, mapped here */
+    uint64_t words_serial;           /* of the region that holds them */
+    uint64_t memory_serial;          /* of the mapped region behind path, 0 when none */
+    struct trma_peer *memory_owner;  /* whose region that is */
+    atomic_uint *posted;             /* in this process's words: this target's exposure epochs for us */
+    atomic_uint *completed;          /* in the target's words: our access epochs towards it */
+    uint32_t started;                /* access epochs (PSCW) opened towards it */
+    uint32_t exposed;                /* exposure epochs opened for it as an origin */
+    enum trma_lock_kind lock;
+    bool in_start_group;
+    struct trma_outstanding outstanding;
+    struct trma_deferred *first_deferred; /* operations that wait for its post, in order */
+    struct trma_deferred *last_deferred;
+    struct trma_attached attached; /* dynamic windows: our copy of what it has attached */
+    struct trma_target_counts counts;
+    bool is_whole;           /* the whole memory of the target is mapped */
+    const char *path_reason; /* why it is not mapped, in a user's words; NULL when it is */
+};
+
+struct trma_window {
+    struct trma_team *team;
+    uint32_t size;
+    uint32_t me;
+    bool is_dynamic;
+    bool counts_operations; /* statistics are wanted */
+    bool is_threaded;       /* MPI_THREAD_MULTIPLE: the guard is used */
+    pthread_mutex_t guard;  /* protects everything private below and in the targets */
+    enum trma_access access;
+    bool fence_used;      /* operations were issued since the last fence */
+    bool locks_unchecked; /* lock_all with MPI_MODE_NOCHECK */
+    bool
+        has_direct_access; /* members load and store each other's memory: lock_all takes every lock at once */
+    bool is_exposed;       /* between post and wait */
+    uint32_t n_active;     /* targets whose `ready` is set in this epoch */
+    uint32_t *active;
+    uint32_t n_started; /* the group of start */
+    uint32_t *start_group;
+    uint32_t n_posted; /* the group of post */
+    uint32_t *post_group;
+    uint32_t n_locked;
+    struct trma_barrier fence;
+    struct trma_barrier_words **fence_words;
+    struct trma_window_words *words;      /* this process's own */
+    struct trma_attachments *attachments; /* dynamic windows: what this process has attached */
+    struct trma_wait_counts waits;
+    struct trma_target targets[];
+};
+
+struct trma_window_options {
+    bool is_dynamic;
+    bool is_threaded;
+    bool counts_operations;
+};
+
+/*
+ * Fills this member's card: allocates its shared words (*words; taken over by trma_win_window_create, else
+ * trma_mem_heap_free) and describes [base, base+size). card->usable is 0 on failure. base may be NULL with
+ * size 0.
+ */
+void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, uint32_t disp_unit,
+                        struct trma_window_card *card, struct trma_window_words **words);
+
+/*
+ * Makes this process's view from everybody's cards. On failure *refusal says why in a user's words; the
+ * caller must agree with all members before the window is used. Takes `words` over in any case.
+ */
+enum trma_status trma_win_window_create(struct trma_team *team, const struct trma_window_card *cards,
+                                        struct trma_window_words *words,
+                                        const struct trma_window_options *options, struct trma_window **out,
+                                        const char **refusal);
+
+/* Frees this process's view and words. The caller has synchronised all members: nobody uses the window any
+ * more. */
+void trma_win_window_destroy(struct trma_window *window);
+
+/* The path of a target as a word for people: "self", "mapped", "mapped + cma", "cma", "dynamic", "none" (no
+ * memory). */
+const char *trma_win_target_path_name(const struct trma_window *window, uint32_t target);
+
+/* The word in which `origin` counts its access epochs towards this process. */
+atomic_uint *trma_win_own_completed(struct trma_window *window, uint32_t origin);
+
+static inline void trma_win_guard_enter(struct trma_window *window) {
+    if (window->is_threaded) {
+        pthread_mutex_lock(&window->guard);
+    }
+}
+
+static inline void trma_win_guard_leave(struct trma_window *window) {
+    if (window->is_threaded) {
+        pthread_mutex_unlock(&window->guard);
+    }
+}
+
+/* The mutex that waits must release, NULL when threads do not matter. */
+static inline pthread_mutex_t *trma_win_guard(struct trma_window *window) {
+    return window->is_threaded ? &window->guard : NULL;
+}
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Put, get and the accumulate family: arguments checked and turned into what the core takes. */
+#include "call_operations.h"
+
+#include "face_host.h"
+#include "handlers.h"
+
+/* One side of an operation as the user gives it. */
+struct side {
+    const void *address;
+    MPI_Count count;
+    MPI_Datatype datatype;
+};
+
+/* True when the target is MPI_PROC_NULL, or the rank is wrong (*code then): nothing is left to do. */
+static bool is_settled(struct trma_win *window, int rank, int *code) {
+    *code = MPI_SUCCESS;
+    if (rank == MPI_PROC_NULL) {
+        return true;
+    }
+    if (rank < 0 || (uint32_t)rank >= window->size) {
+        *code = trma_win_raise(window, MPI_ERR_RANK);
+        return true;
+    }
+    return false;
+}
+
+static int make_extent(const struct side *side, struct trma_extent *extent) {
+    struct trma_type *type = trma_type_find(side->datatype);
+
+    if (!type) {
+        return MPI_ERR_TYPE;
+    }
+    if (side->count < 0) {
+        return MPI_ERR_COUNT;
+    }
+    *extent = (struct trma_extent){type->layout, (uintptr_t)side->address, (size_t)side->count};
+    return MPI_SUCCESS;
+}
+
+/* The target's side: its address comes from the displacement. */
+static int make_place(struct trma_win *window, int rank, MPI_Aint disp, MPI_Count count,
+                      MPI_Datatype datatype, struct trma_rma *rma) {
+    struct side side = {NULL, count, datatype};
+    int code = make_extent(&side, &rma->place);
+
+    rma->target = (uint32_t)rank;
+    if (code == MPI_SUCCESS &&
+        !trma_win_target_address(window->core, rma->target, disp, &rma->place.address)) {
+        code = MPI_ERR_RMA_RANGE;
+    }
+    return code;
+}
+
+/* Bytes of data of one side; false when they cannot be counted. */
+static bool data_bytes(const struct trma_extent *extent, size_t *bytes) {
+    return !__builtin_mul_overflow(extent->layout->size, extent->count, bytes);
+}
+
+static bool hold_the_same(const struct trma_extent *a, const struct trma_extent *b) {
+    size_t bytes_a;
+    size_t bytes_b;
+
+    return data_bytes(a, &bytes_a) && data_bytes(b, &bytes_b) && bytes_a == bytes_b;
+}
+
+/* Raises `code` if it is an error, else issues the operation. */
+static int issue(struct trma_win *window, const struct trma_rma *rma, int code) {
+    if (code != MPI_SUCCESS) {
+        return trma_win_raise(window, code);
+    }
+    return trma_win_conclude(window, trma_win_operation_issue(window->core, rma));
+}
+
+static int move(struct trma_win *window, enum trma_count_kind kind, const struct side *origin, int rank,
+                MPI_Aint disp, MPI_Count count, MPI_Datatype datatype) {
+    struct trma_rma rma = {.kind = kind};
+    int code;
+
+    if (is_settled(window, rank, &code)) {
+        return code;
+    }
+    code = make_extent(origin, &rma.origin);
+    if (code == MPI_SUCCESS) {
+        code = make_place(window, rank, disp, count, datatype, &rma);
+    }
+    if (code == MPI_SUCCESS && !hold_the_same(&rma.origin, &rma.place)) {
+        code = MPI_ERR_ARG;
+    }
+    return issue(window, &rma, code);
+}
+
+int trma_operation_put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype) {
+    struct side origin = {origin_addr, origin_count, origin_datatype};
+
+    return move(window, TRMA_COUNT_PUT, &origin, target_rank, target_disp, target_count, target_datatype);
+}
+
+int trma_operation_get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
+                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                       MPI_Count target_count, MPI_Datatype target_datatype) {
+    struct side origin = {origin_addr, origin_count, origin_datatype};
+
+    return move(window, TRMA_COUNT_GET, &origin, target_rank, target_disp, target_count, target_datatype);
+}
+
+/* Finds operation and element of an accumulate; all its data is of the target's one predefined type. */
+static int make_operation(MPI_Op op, struct trma_rma *rma) {
+    int operation = trma_type_operation(op);
+    enum trma_element element = rma->place.layout->element;
+
+    if (operation < 0) {
+        return MPI_ERR_OP;
+    }
+    rma->operation = (enum trma_operation)operation;
+    if (!rma->place.count || !rma->place.layout->size) {
+        rma->element = TRMA_ELEMENT_BYTE; /* nothing to combine: the hosts do not ask whether it could be */
+        return MPI_SUCCESS;
+    }
+    if (element == TRMA_ELEMENT_MIXED) {
+        /* MPI_PACKED and user structs of several types: only moved, never combined, byte by byte. */
+        if (rma->operation != TRMA_OPERATION_REPLACE && rma->operation != TRMA_OPERATION_NO_OP) {
+            return MPI_ERR_TYPE;
+        }
+        element = TRMA_ELEMENT_BYTE;
+    }
+    rma->element = element;
+    return trma_acc_operation_is_allowed(rma->operation, rma->element) ? MPI_SUCCESS : MPI_ERR_OP;
+}
+
+static int update(struct trma_win *window, enum trma_count_kind kind, const struct side *origin,
+                  const struct side *result, int rank, MPI_Aint disp, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Op op) {
+    struct trma_rma rma = {.kind = kind};
+    int code;
+
+    if (is_settled(window, rank, &code)) {
+        return code;
+    }
+    code = make_place(window, rank, disp, count, datatype, &rma);
+    if (code == MPI_SUCCESS) {
+        code = make_operation(op, &rma);
+    }
+    if (code == MPI_SUCCESS && result) {
+        code = make_extent(result, &rma.result);
+        if (code == MPI_SUCCESS && !hold_the_same(&rma.result, &rma.place)) {
+            code = MPI_ERR_ARG;
+        }
+    }
+    /* With MPI_NO_OP the origin's arguments are not looked at (MPI-4.1 section 12.3.4). */
+    if (code == MPI_SUCCESS && rma.operation != TRMA_OPERATION_NO_OP) {
+        code = make_extent(origin, &rma.origin);
+        if (code == MPI_SUCCESS && !hold_the_same(&rma.origin, &rma.place)) {
+            code = MPI_ERR_ARG;
+        }
+    }
+    return issue(window, &rma, code);
+}
+
+int trma_call_Accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                         MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op) {
+    struct side origin = {origin_addr, origin_count, origin_datatype};
+
+    return update(window, TRMA_COUNT_ACCUMULATE, &origin, NULL, target_rank, target_disp, target_count,
+                  target_datatype, op);
+}
+
+int trma_call_Get_accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                             MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
+                             MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                             MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op) {
+    struct side origin = {origin_addr, origin_count, origin_datatype};
+    struct side result = {result_addr, result_count, result_datatype};
+
+    return update(window, TRMA_COUNT_GET_ACCUMULATE, &origin, &result, target_rank, target_disp, target_count,
+                  target_datatype, op);
+}
+
+int trma_call_Fetch_and_op(struct trma_win *window, const void *origin_addr, void *result_addr,
+                           MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op) {
+    struct side origin = {origin_addr, 1, datatype};
+    struct side result = {result_addr, 1, datatype};
+    struct trma_type *type = trma_type_find(datatype);
+
+    /* One predefined element is what the call is for; anything else is a get_accumulate of one element. */
+    bool is_element = type && type->layout->element != TRMA_ELEMENT_MIXED &&
+                      type->layout->size == trma_acc_element_size(type->layout->element) &&
+                      type->layout->extent == (ptrdiff_t)trma_acc_element_extent(type->layout->element);
+
+    return update(window, is_element ? TRMA_COUNT_FETCH_AND_OP : TRMA_COUNT_GET_ACCUMULATE, &origin, &result,
+                  target_rank, target_disp, 1, datatype, op);
+}
+
+/* Compare_and_swap takes integers, logicals, bytes and multi-language types (MPI-4.1 section 12.3.4);
+ * MPI_CHAR is not among them, but every host takes it, and programs (mpi4py's tests) use it. */
+static bool can_be_compared(enum trma_element element) {
+    return element == TRMA_ELEMENT_CHARACTER || trma_acc_compare_is_allowed(element);
+}
+
+int trma_call_Compare_and_swap(struct trma_win *window, const void *origin_addr, const void *compare_addr,
+                               void *result_addr, MPI_Datatype datatype, int target_rank,
+                               MPI_Aint target_disp) {
+    struct trma_rma rma = {.kind = TRMA_COUNT_COMPARE_AND_SWAP, .compare = compare_addr};
+    struct side origin = {origin_addr, 1, datatype};
+    struct side result = {result_addr, 1, datatype};
+    int code;
+
+    if (is_settled(window, target_rank, &code)) {
+        return code;
+    }
+    code = make_place(window, target_rank, target_disp, 1, datatype, &rma);
+    if (code == MPI_SUCCESS && !can_be_compared(rma.place.layout->element)) {
+        code = MPI_ERR_TYPE;
+    }
+    if (code == MPI_SUCCESS) {
+        code = make_extent(&origin, &rma.origin);
+    }
+    if (code == MPI_SUCCESS) {
+        code = make_extent(&result, &rma.result);
+    }
+    rma.element = code == MPI_SUCCESS ? rma.place.layout->element : TRMA_ELEMENT_BYTE;
+    return issue(window, &rma, code);
+}
+
+/*
+ * R-operations are finished, or failed, on return: the request is a complete one. They are for passive target
+ * epochs only, which the lock of the target tells (MPI_PROC_NULL needs no epoch).
+ */
+static int request_after(struct trma_win *window, int code, MPI_Request *request) {
+    *request = MPI_REQUEST_NULL;
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    if (trma_host_completed_request(request) != MPI_SUCCESS) {
+        return trma_win_raise(window, MPI_ERR_REQUEST);
+    }
+    return MPI_SUCCESS;
+}
+
+/* False, with the error raised in *code, when no passive target epoch is open. */
+static bool may_request(struct trma_win *window, int *code) {
+    enum trma_access access = window->core->access;
+
+    if (access == TRMA_ACCESS_LOCK || access == TRMA_ACCESS_LOCK_ALL) {
+        return true;
+    }
+    *code = trma_win_raise(window, MPI_ERR_RMA_SYNC);
+    return false;
+}
+
+int trma_call_Rput(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                   MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
+    int code;
+
+    if (!may_request(window, &code)) {
+        return code;
+    }
+    code = trma_call_Put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                         target_count, target_datatype);
+    return request_after(window, code, request);
+}
+
+int trma_call_Rget(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
+                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                   MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
+    int code;
+
+    if (!may_request(window, &code)) {
+        return code;
+    }
+    code = trma_call_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                         target_count, target_datatype);
+    return request_after(window, code, request);
+}
+
+int trma_call_Raccumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                          MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                          MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                          MPI_Request *request) {
+    int code;
+
+    if (!may_request(window, &code)) {
+        return code;
+    }
+    code = trma_call_Accumulate(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                                target_count, target_datatype, op);
+    return request_after(window, code, request);
+}
+
+int trma_call_Rget_accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                              MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
+                              MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                              MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                              MPI_Request *request) {
+    int code;
+
+    if (!may_request(window, &code)) {
+        return code;
+    }
+    code = trma_call_Get_accumulate(window, origin_addr, origin_count, origin_datatype, result_addr,
+                                    result_count, result_datatype, target_rank, target_disp, target_count,
+                                    target_datatype, op);
+    return request_after(window, code, request);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fence, post/start/complete/wait, locks, flushes: arguments checked and handed to the core. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "face_host.h"
+#include "face_window.h"
+#include "handlers.h"
+#include "win/win_epoch.h"
+
+/* MPI_Group_free calls so far, see struct trma_group_cache. */
+static atomic_uint group_generation;
+
+int trma_call_Group_free(MPI_Group *group) {
+    atomic_fetch_add_explicit(&group_generation, 1, memory_order_relaxed);
+    return trma_host()->Group_free(group);
+}
+
+static int translate(struct trma_win *window, MPI_Group group, struct trma_group_cache *cache) {
+    const struct trma_host_table *host = trma_host();
+    MPI_Group all = MPI_GROUP_NULL;
+    int n = 0;
+
+    if (host->Group_size(group, &n) != MPI_SUCCESS || n < 0 || (uint32_t)n > window->size ||
+        host->Win_get_group(window->mpi, &all) != MPI_SUCCESS) {
+        return MPI_ERR_GROUP;
+    }
+    int *given = calloc((size_t)n + 1, sizeof *given);
+    int *translated = calloc((size_t)n + 1, sizeof *translated);
+    uint32_t *ranks = realloc(cache->ranks, ((size_t)n + 1) * sizeof *ranks);
+    int code = given && translated && ranks ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+
+    cache->ranks = ranks ? ranks : cache->ranks;
+    for (int i = 0; code == MPI_SUCCESS && i < n; i++) {
+        given[i] = i;
+    }
+    if (code == MPI_SUCCESS && n) {
+        code = host->Group_translate_ranks(group, n, given, all, translated) == MPI_SUCCESS ? MPI_SUCCESS
+                                                                                            : MPI_ERR_GROUP;
+    }
+    for (int i = 0; code == MPI_SUCCESS && i < n; i++) {
+        if (translated[i] < 0) {
+            code = MPI_ERR_GROUP; /* not a member of the window's group */
+        } else {
+            ranks[i] = (uint32_t)translated[i];
+        }
+    }
+    cache->n = (uint32_t)n;
+    free(given);
+    free(translated);
+    host->Group_free(&all);
+    return code;
+}
+
+/* The group's ranks in the window, from the cache when it is the group of the last call. */
+static int find_ranks(struct trma_win *window, MPI_Group group, struct trma_group_cache *cache) {
+    unsigned generation = atomic_load_explicit(&group_generation, memory_order_relaxed);
+
+    if (cache->group == (uintptr_t)group && cache->generation == generation && cache->group) {
+        return MPI_SUCCESS;
+    }
+    cache->group = 0;
+    if (group == MPI_GROUP_NULL) {
+        return MPI_ERR_GROUP;
+    }
+    int code = translate(window, group, cache);
+    if (code == MPI_SUCCESS) {
+        cache->group = (uintptr_t)group;
+        cache->generation = generation;
+    }
+    return code;
+}
+
+/* True when only bits of `allowed` are set. */
+static bool is_assertion(int assert, int allowed) {
+    return (assert & ~allowed) == 0;
+}
+
+int trma_call_Win_fence(struct trma_win *window, int assert) {
+    unsigned assertions = (assert &MPI_MODE_NOPRECEDE ? TRMA_FENCE_NOPRECEDE : 0U) |
+                          (assert &MPI_MODE_NOSUCCEED ? TRMA_FENCE_NOSUCCEED : 0U);
+
+    if (!is_assertion(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED)) {
+        return trma_win_raise(window, MPI_ERR_ASSERT);
+    }
+    return trma_win_conclude(window, trma_win_fence(window->core, assertions));
+}
+
+int trma_call_Win_start(struct trma_win *window, MPI_Group group, int assert) {
+    int code = is_assertion(assert, MPI_MODE_NOCHECK) ? find_ranks(window, group, &window->start_group)
+                                                      : MPI_ERR_ASSERT;
+
+    if (code != MPI_SUCCESS) {
+        return trma_win_raise(window, code);
+    }
+    return trma_win_conclude(window,
+                             trma_win_start(window->core, window->start_group.ranks, window->start_group.n));
+}
+
+int trma_call_Win_post(struct trma_win *window, MPI_Group group, int assert) {
+    int code = is_assertion(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)
+                   ? find_ranks(window, group, &window->post_group)
+                   : MPI_ERR_ASSERT;
+
+    if (code != MPI_SUCCESS) {
+        return trma_win_raise(window, code);
+    }
+    return trma_win_conclude(window,
+                             trma_win_post(window->core, window->post_group.ranks, window->post_group.n));
+}
+
+int trma_call_Win_complete(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_complete(window->core));
+}
+
+int trma_call_Win_wait(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_wait(window->core));
+}
+
+int trma_call_Win_test(struct trma_win *window, int *flag) {
+    bool done = false;
+    int code = trma_win_conclude(window, trma_win_test(window->core, &done));
+
+    *flag = done;
+    return code;
+}
+
+int trma_call_Win_lock(struct trma_win *window, int lock_type, int rank, int assert) {
+    enum trma_lock_kind kind = lock_type == MPI_LOCK_EXCLUSIVE ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED;
+
+    if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED) {
+        return trma_win_raise(window, MPI_ERR_LOCKTYPE);
+    }
+    if (!is_assertion(assert, MPI_MODE_NOCHECK)) {
+        return trma_win_raise(window, MPI_ERR_ASSERT);
+    }
+    if (rank == MPI_PROC_NULL) {
+        return MPI_SUCCESS;
+    }
+    if (rank < 0 || (uint32_t)rank >= window->size) {
+        return trma_win_raise(window, MPI_ERR_RANK);
+    }
+    return trma_win_conclude(
+        window,
+        trma_win_lock(window->core, assert &MPI_MODE_NOCHECK ? TRMA_LOCK_UNCHECKED : kind, (uint32_t)rank));
+}
+
+/* Unlock and flush of one target share their rank check. */
+static int with_rank(struct trma_win *window, int rank,
+                     enum trma_status (*call)(struct trma_window *, uint32_t)) {
+    if (rank == MPI_PROC_NULL) {
+        return MPI_SUCCESS;
+    }
+    if (rank < 0 || (uint32_t)rank >= window->size) {
+        return trma_win_raise(window, MPI_ERR_RANK);
+    }
+    return trma_win_conclude(window, call(window->core, (uint32_t)rank));
+}
+
+int trma_call_Win_unlock(struct trma_win *window, int rank) {
+    return with_rank(window, rank, trma_win_unlock);
+}
+
+int trma_call_Win_lock_all(struct trma_win *window, int assert) {
+    if (!is_assertion(assert, MPI_MODE_NOCHECK)) {
+        return trma_win_raise(window, MPI_ERR_ASSERT);
+    }
+    return trma_win_conclude(window, trma_win_lock_all(window->core, assert &MPI_MODE_NOCHECK));
+}
+
+int trma_call_Win_unlock_all(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_unlock_all(window->core));
+}
+
+static enum trma_status flush(struct trma_window *window, uint32_t rank) {
+    return trma_win_flush(window, rank, false);
+}
+
+static enum trma_status flush_local(struct trma_window *window, uint32_t rank) {
+    return trma_win_flush(window, rank, true);
+}
+
+int trma_call_Win_flush(struct trma_win *window, int rank) {
+    return with_rank(window, rank, flush);
+}
+
+int trma_call_Win_flush_local(struct trma_win *window, int rank) {
+    return with_rank(window, rank, flush_local);
+}
+
+int trma_call_Win_flush_all(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_flush_all(window->core, false));
+}
+
+int trma_call_Win_flush_local_all(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_flush_all(window->core, true));
+}
+
+int trma_call_Win_sync(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_sync(window->core));
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "face_create.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "face_abi.h"
+#include "face_host.h"
+#include "face_log.h"
+#include "face_statistics.h"
+#include "mem/mem_heap.h"
+#include "mem/mem_map.h"
+#include "win/win_epoch.h"
+
+/* What members tell each other: first their sizes (shared windows need them to find their place), then their
+ * cards. */
+struct request {
+    uint64_t size;
+    int32_t code; /* MPI_SUCCESS, or the class of what is wrong with this member's arguments */
+    int32_t is_noncontiguous;
+};
+
+struct outcome {
+    int32_t code;
+    int32_t succeeded;
+};
+
+/* One construction under way. */
+struct construction {
+    struct trma_making *making;
+    struct trma_team *team;
+    struct request *requests;
+    struct trma_window_card *cards;
+    struct trma_window_words *words;
+    struct trma_window *core;
+    void *memory;             /* allocated here */
+    struct trma_share shared; /* of the whole memory of a shared window, by its first member */
+    uint64_t shared_serial;   /* mapped here */
+    const char *refusal;
+};
+
+static int check_arguments(const struct trma_making *making) {
+    if (making->size < 0) {
+        return MPI_ERR_SIZE;
+    }
+    if (making->disp_unit <= 0 || making->disp_unit > INT32_MAX) {
+        return MPI_ERR_DISP;
+    }
+    return MPI_SUCCESS;
+}
+
+static bool wants_noncontiguous(MPI_Info info) {
+    char value[8] = "";
+    int found = 0;
+
+    if (info != MPI_INFO_NULL) {
+        trma_host()->Info_get(info, "alloc_shared_noncontig", (int)sizeof value - 1, value, &found);
+    }
+    return found && strcmp(value, "true") == 0;
+}
+
+/* Everybody learns everybody's request; gives the class of the first wrong argument. */
+static enum trma_status exchange_requests(struct construction *work, int *code) {
+    struct request mine = {.size = work->making->size > 0 ? (uint64_t)work->making->size : 0,
+                           .code = check_arguments(work->making),
+                           .is_noncontiguous = work->making->flavor != MPI_WIN_FLAVOR_SHARED ||
+                                               wants_noncontiguous(work->making->info)};
+    enum trma_status status = trma_node_team_exchange(work->team, &mine, sizeof mine, work->requests);
+
+    *code = mine.code;
+    for (uint32_t i = 0; !status && i < work->team->size && *code == MPI_SUCCESS; i++) {
+        *code = work->requests[i].code;
+    }
+    return status;
+}
+
+static enum trma_status allocate(size_t size, void **memory) {
+    enum { PAGE = 4096 };
+
+    return trma_mem_heap_allocate(TRMA_HEAP_DATA, size, size >= PAGE ? PAGE : 64, memory);
+}
+
+static bool is_contiguous_shared(const struct construction *work) {
+    for (uint32_t i = 0; i < work->team->size; i++) {
+        if (!work->requests[i].is_noncontiguous) {
+            return true; /* alloc_shared_noncontig must be the same on all members, else contiguous is the
+                            safe reading */
+        }
+    }
+    return false;
+}
+
+/* The first member allocates for all, segments lie one behind the other (MPI-4.1 section 12.2.3). */
+static enum trma_status place_shared(struct construction *work, struct trma_window_card *card) {
+    struct trma_share *shares = calloc(work->team->size, sizeof *shares);
+    struct trma_share mine = {0};
+    uint64_t total = 0;
+    uint64_t before = 0;
+    void *base = NULL;
+    enum trma_status status = TRMA_OK;
+
+    for (uint32_t i = 0; i < work->team->size; i++) {
+        before = i == work->team->me ? total : before;
+        total += work->requests[i].size;
+    }
+    if (work->team->me == 0) {
+        status = allocate(total, &work->memory);
+        if (!status) {
+            trma_mem_share_describe(work->memory, total, &mine);
+        }
+    }
+    /* A member without memory for the shares still takes part, with what it can. */
+    struct trma_share one;
+    enum trma_status exchanged = shares ? trma_node_team_exchange(work->team, &mine, sizeof mine, shares)
+                                        : trma_node_team_exchange(work->team, &mine, 0, &one);
+    status = status ? status : exchanged;
+    if (!status && !shares) {
+        status = TRMA_ERR_NO_MEMORY;
+    }
+    if (!status && !shares[0].ticket.serial) {
+        status = TRMA_ERR_NO_MEMORY;
+    }
+    if (!status) {
+        status = trma_mem_map_acquire(work->team->peers[0], &shares[0].ticket, &base);
+    }
+    if (!status) {
+        work->shared_serial = shares[0].ticket.serial;
+        work->making->base = (char *)base + shares[0].offset + before;
+        card->base = (uintptr_t)work->making->base;
+        card->memory = shares[0];
+        card->memory.address = card->memory.mapped_low = card->base;
+        card->memory.size = card->size;
+        card->memory.mapped_high = card->base + card->size;
+        card->memory.offset = shares[0].offset + before;
+        card->memory_owner = 0;
+    }
+    free(shares);
+    return status;
+}
+
+/* Finds or makes this member's memory and fills its card. */
+static enum trma_status place_memory(struct construction *work, struct trma_window_card *card) {
+    struct trma_making *making = work->making;
+    bool is_shared = making->flavor == MPI_WIN_FLAVOR_SHARED && is_contiguous_shared(work);
+    bool allocates =
+        !is_shared && (making->flavor == MPI_WIN_FLAVOR_ALLOCATE || making->flavor == MPI_WIN_FLAVOR_SHARED);
+    enum trma_status status = TRMA_OK;
+
+    if (allocates) {
+        status = allocate((size_t)making->size, &work->memory);
+        making->base = work->memory;
+    }
+    trma_win_card_fill(work->team, making->base,
+                       making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : (size_t)making->size,
+                       (uint32_t)making->disp_unit, card, &work->words);
+    if (is_shared) {
+        status = place_shared(work, card);
+    }
+    card->usable = card->usable && !status;
+    return status;
+}
+
+/* Steps until this member knows whether the window can be ours; the statuses of all members are compared
+ * afterwards. */
+static enum trma_status build(struct construction *work, int *code) {
+    struct trma_window_card mine;
+    struct trma_window_options options = {.is_dynamic = work->making->flavor == MPI_WIN_FLAVOR_DYNAMIC,
+                                          .counts_operations = trma_statistics_are_wanted()};
+    int level = MPI_THREAD_SINGLE;
+
+    trma_host()->Query_thread(&level);
+    options.is_threaded = level == MPI_THREAD_MULTIPLE;
+
+    enum trma_status status = exchange_requests(work, code);
+    if (status || *code != MPI_SUCCESS) {
+        return status;
+    }
+    enum trma_status placed = place_memory(work, &mine);
+    status = trma_node_team_exchange(work->team, &mine, sizeof mine, work->cards);
+    if (status) {
+        return status;
+    }
+    status =
+        trma_win_window_create(work->team, work->cards, work->words, &options, &work->core, &work->refusal);
+    work->words = NULL; /* the core has taken them over */
+    return placed ? placed : status;
+}
+
+/* All members decide alike: the worst outcome counts. */
+static void agree(struct construction *work, enum trma_status status, struct outcome *outcome) {
+    struct outcome mine = {.succeeded = status == TRMA_OK};
+    struct outcome *all = calloc(work->team->size, sizeof *all);
+
+    *outcome = mine;
+    if (!all || trma_node_team_exchange(work->team, &mine, sizeof mine, all)) {
+        outcome->succeeded = 0;
+    } else {
+        for (uint32_t i = 0; i < work->team->size; i++) {
+            outcome->succeeded = outcome->succeeded && all[i].succeeded;
+        }
+    }
+    free(all);
+}
+
+static void undo(struct construction *work) {
+    if (work->core) {
+        trma_win_window_destroy(work->core);
+    }
+    if (work->words) {
+        trma_mem_heap_free(work->words);
+    }
+    if (work->shared_serial) {
+        trma_mem_map_release(work->team->peers[0], work->shared_serial);
+    }
+    if (work->memory) {
+        trma_mem_heap_free(work->memory);
+    }
+}
+
+static int finish(struct construction *work, struct trma_face_team *team, MPI_Win *win) {
+    static atomic_ullong windows;
+    struct trma_making *making = work->making;
+    struct trma_win *window = (struct trma_win *)trma_handle_take(&trma_windows);
+    int code = trma_abi_make_window(making->info, making->comm, win);
+
+    if (code != MPI_SUCCESS || !window) {
+        if (window) {
+            trma_handle_give(&trma_windows, &window->handle);
+        }
+        undo(work);
+        return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
+    }
+    trma_face_team_retain(team);
+    window->core = work->core;
+    window->core->has_direct_access = making->flavor == MPI_WIN_FLAVOR_SHARED;
+    window->size = work->core->size;
+    window->mpi = *win;
+    window->team = team;
+    window->base = making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? MPI_BOTTOM : making->base;
+    window->bytes = making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : making->size;
+    window->disp_unit = (int)making->disp_unit;
+    window->flavor = making->flavor;
+    window->model = MPI_WIN_UNIFIED;
+    window->memory = work->memory;
+    window->shared_serial = work->shared_serial;
+    window->serial = atomic_fetch_add_explicit(&windows, 1, memory_order_relaxed) + 1;
+    trma_handle_insert(&trma_windows, &window->handle, (uintptr_t)*win);
+    trma_statistics_announce(window);
+    return MPI_SUCCESS;
+}
+
+int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
+    struct trma_face_team *team = trma_face_team_of(making->comm);
+    struct construction work = {.making = making};
+    struct outcome outcome;
+    int code = MPI_SUCCESS;
+
+    *ours = false;
+    if (!team || !team->core) {
+        return MPI_SUCCESS;
+    }
+    work.team = team->core;
+    work.requests = calloc(team->core->size, sizeof *work.requests);
+    work.cards = calloc(team->core->size, sizeof *work.cards);
+    if (!work.requests || !work.cards) {
+        free(work.requests);
+        free(work.cards);
+        trma_log(TRMA_LOG_ERROR, "no memory is left to create a window");
+        trma_host()->Comm_call_errhandler(making->comm, MPI_ERR_NO_MEM);
+        return MPI_ERR_NO_MEM;
+    }
+    enum trma_status status = build(&work, &code);
+    if (code == MPI_SUCCESS) {
+        agree(&work, status, &outcome);
+    }
+    if (code == MPI_SUCCESS && outcome.succeeded) {
+        *ours = true;
+        code = finish(&work, team, win);
+    } else {
+        trma_node_team_barrier(work.team); /* nobody looks at the others' words any more */
+        undo(&work);
+        if (code == MPI_SUCCESS) {
+            trma_log(TRMA_LOG_WARN, "a window of %u ranks goes to the host MPI, because %s", work.team->size,
+                     work.refusal ? work.refusal : "another member cannot reach its peers' memory");
+        } else {
+            trma_host()->Comm_call_errhandler(making->comm, code);
+        }
+    }
+    free(work.requests);
+    free(work.cards);
+    return code;
+}
+
+int trma_face_free(struct trma_win *window, MPI_Win *win) {
+    struct trma_face_team *team = window->team;
+
+    if (!trma_win_epoch_is_closed(window->core)) {
+        return trma_win_raise(window, MPI_ERR_RMA_SYNC);
+    }
+    /* Everybody's operations on this window are over before its memory may go. */
+    enum trma_status status = trma_node_team_barrier(team->core);
+    if (status) {
+        trma_log(TRMA_LOG_ERROR, "window %llu: %s", (unsigned long long)window->serial,
+                 trma_status_text(status));
+    }
+    trma_statistics_report(window);
+    /* The window is still ours while the host runs the user's attribute callbacks. */
+    int code = trma_host()->Win_free(win);
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    trma_win_window_destroy(window->core);
+    if (window->shared_serial) {
+        trma_mem_map_release(team->core->peers[0], window->shared_serial);
+    }
+    if (window->memory) {
+        trma_mem_heap_free(window->memory);
+    }
+    free(window->start_group.ranks);
+    free(window->post_group.ranks);
+    trma_handle_give(&trma_windows, &window->handle);
+    trma_face_team_release(team);
+    return MPI_SUCCESS;
+}

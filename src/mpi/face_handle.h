@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_FACE_HANDLE_H
+#define TRMA_FACE_HANDLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A table from the host's handles (window, datatype) to our objects, made for look-up: a direct-mapped cache
+ * in front of a hash table under a mutex. The cache is read without any lock, also while other threads create
+ * and free. That is safe because objects are never given back to the system: a freed one is kept for the
+ * next, its key cleared, so that a reader with a stale pointer reads a key that does not match.
+ */
+struct trma_handle {
+    _Atomic uintptr_t key;    /* the host's handle; 0: not in use (no MPI has a handle of value 0) */
+    struct trma_handle *next; /* in its bucket, or among the free ones; under the mutex */
+};
+
+enum { TRMA_HANDLE_CACHE = 256, TRMA_HANDLE_BUCKETS = 4096 };
+
+struct trma_handle_table {
+    _Atomic(struct trma_handle *) cache[TRMA_HANDLE_CACHE];
+    struct trma_handle *buckets[TRMA_HANDLE_BUCKETS];
+    struct trma_handle *unused;
+    size_t object_size; /* of the object that starts with the struct trma_handle */
+    pthread_mutex_t mutex;
+};
+
+/* Fibonacci hashing: MPICH's handles differ in their low bits, Open MPI's are addresses. */
+static inline size_t trma_handle_hash(uintptr_t key) {
+    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+}
+
+struct trma_handle *trma_handle_find_slow(struct trma_handle_table *table, uintptr_t key);
+
+/* The object of this handle, NULL when it has none. */
+static inline struct trma_handle *trma_handle_find(struct trma_handle_table *table, uintptr_t key) {
+    /* Acquire: the object's content was stored before it came into the cache. */
+    struct trma_handle *cached =
+        atomic_load_explicit(&table->cache[trma_handle_hash(key) % TRMA_HANDLE_CACHE], memory_order_acquire);
+
+    if (__builtin_expect(cached != NULL && atomic_load_explicit(&cached->key, memory_order_acquire) == key,
+                         1)) {
+        return cached;
+    }
+    return trma_handle_find_slow(table, key);
+}
+
+/* A zeroed object that is not in the table yet (a freed one or a new one); NULL without memory. */
+struct trma_handle *trma_handle_take(struct trma_handle_table *table);
+/* Puts it into the table under this key; an object that still has the key (freed by the host, not yet by us)
+ * leaves the table. */
+void trma_handle_insert(struct trma_handle_table *table, struct trma_handle *object, uintptr_t key);
+/* Takes it out of the table, if it is in, and keeps it for the next trma_handle_take. */
+void trma_handle_give(struct trma_handle_table *table, struct trma_handle *object);
+/* Calls visit for every object in the table, under the mutex: visit must not call back. */
+void trma_handle_visit(struct trma_handle_table *table, void (*visit)(struct trma_handle *object));
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_FACE_HOST_H
+#define TRMA_FACE_HOST_H
+
+#include <stdbool.h>
+
+#include "face_mpi.h"
+#include "host_table.h"
+
+/*
+ * The host MPI: its functions, taken from its libmpi by handle. Neither RTLD_NEXT (NULL when libmpi was
+ * loaded locally, as mpi4py does) nor the plain names (they lead back to us) would find them.
+ */
+extern struct trma_host_table trma_host_functions;
+extern bool trma_host_is_known;
+
+/* Finds the loaded libmpi and fills the table. Ends the program with one line when there is none, or one of
+ * another ABI: no call could be served. */
+void trma_host_resolve(void);
+
+/* The host's functions. Thread-safe: resolving twice gives the same. */
+static inline const struct trma_host_table *trma_host(void) {
+    if (__builtin_expect(!trma_host_is_known, 0)) {
+        trma_host_resolve();
+    }
+    return &trma_host_functions;
+}
+
+/* Says that the host does not have a call that was passed through; gives MPI_ERR_OTHER. */
+int trma_host_lacks(const char *name);
+
+/* Pokes the host's progress engine; does nothing before MPI_Init and after MPI_Finalize. */
+void trma_host_progress(void);
+
+/* A request of the host that is complete already, for R-operations that finish on return. */
+int trma_host_completed_request(MPI_Request *request);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "face_team.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "face_host.h"
+#include "face_log.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int keyval = MPI_KEYVAL_INVALID;
+
+void trma_face_team_retain(struct trma_face_team *team) {
+    pthread_mutex_lock(&lock);
+    team->references++;
+    pthread_mutex_unlock(&lock);
+}
+
+void trma_face_team_release(struct trma_face_team *team) {
+    pthread_mutex_lock(&lock);
+    unsigned left = --team->references;
+    pthread_mutex_unlock(&lock);
+    if (!left) {
+        trma_node_team_destroy(team->core);
+        free(team);
+    }
+}
+
+static int forget(MPI_Comm comm, int used_keyval, void *value, void *extra) {
+    (void)comm;
+    (void)used_keyval;
+    (void)extra;
+    trma_face_team_release(value);
+    return MPI_SUCCESS;
+}
+
+/* A duplicate of the communicator makes a team of its own. */
+static int copy_nothing(MPI_Comm comm, int used_keyval, void *extra, void *in, void *out, int *flag) {
+    (void)comm;
+    (void)used_keyval;
+    (void)extra;
+    (void)in;
+    (void)out;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/* Ranks of the program on this node, as the launchers tell their processes; 0 when they do not. */
+static uint32_t ranks_on_node(void) {
+    static const char *const names[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE",
+                                        "SLURM_NTASKS_PER_NODE"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *text = getenv(names[i]);
+        long ranks = text ? strtol(text, NULL, 10) : 0;
+        if (ranks > 0 && ranks < INT32_MAX) {
+            return (uint32_t)ranks;
+        }
+    }
+    return 0;
+}
+
+/* Everybody's status becomes the worst one, so that all members decide alike. */
+static bool all_succeeded(MPI_Comm comm, bool mine) {
+    int here = mine;
+    int everywhere = 0;
+
+    return trma_host()->Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && everywhere;
+}
+
+static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int rank) {
+    struct trma_team_card mine;
+    struct trma_team_block *block = NULL;
+    struct trma_team_options options = {.spin_us = (uint32_t)trma_knobs()->spin_us,
+                                        .progress = trma_host_progress};
+    struct trma_team_card *cards = calloc((size_t)size, sizeof *cards);
+    enum trma_status status = TRMA_ERR_NO_MEMORY;
+
+    trma_node_team_card_fill(&mine, &block);
+    mine.ranks_on_node = ranks_on_node();
+    mine.usable = mine.usable && cards && trma_knobs()->enabled;
+    if (!all_succeeded(comm, cards != NULL)) {
+        team->refusal = trma_status_text(TRMA_ERR_NO_MEMORY);
+        trma_node_team_block_give(block);
+    } else {
+        trma_host()->Allgather(&mine, sizeof mine, MPI_BYTE, cards, sizeof mine, MPI_BYTE, comm);
+        status = trma_node_team_create(cards, (uint32_t)size, (uint32_t)rank, block, &options, &team->core,
+                                       &team->refusal);
+        if (!all_succeeded(comm, status == TRMA_OK)) {
+            trma_node_team_destroy(team->core);
+            team->core = NULL;
+            team->refusal =
+                team->refusal ? team->refusal : "another member of the communicator cannot reach its peers";
+        }
+    }
+    free(cards);
+}
+
+static struct trma_face_team *make(MPI_Comm comm) {
+    struct trma_face_team *team = calloc(1, sizeof *team);
+    int size = 0;
+    int rank = 0;
+
+    if (!team) {
+        return NULL;
+    }
+    team->references = 1;
+    trma_host()->Comm_size(comm, &size);
+    trma_host()->Comm_rank(comm, &rank);
+    make_core(team, comm, size, rank);
+    if (!team->core) {
+        trma_log(TRMA_LOG_INFO, "communicator of %d ranks: windows go to the host MPI, because %s", size,
+                 team->refusal);
+    }
+    if (trma_host()->Comm_set_attr(comm, keyval, team) != MPI_SUCCESS) {
+        trma_face_team_release(team);
+        return NULL;
+    }
+    return team;
+}
+
+struct trma_face_team *trma_face_team_of(MPI_Comm comm) {
+    struct trma_face_team *team = NULL;
+    int found = 0;
+    int is_inter = 0;
+
+    if (comm == MPI_COMM_NULL || !trma_knobs()->enabled) {
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID) {
+        trma_host()->Comm_create_keyval(copy_nothing, forget, &keyval, NULL);
+    }
+    pthread_mutex_unlock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID) {
+        return NULL;
+    }
+    trma_host()->Comm_get_attr(comm, keyval, (void *)&team, &found);
+    if (found) {
+        return team;
+    }
+    trma_host()->Comm_test_inter(comm, &is_inter);
+    return is_inter ? NULL : make(comm);
+}

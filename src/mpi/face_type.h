@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_FACE_TYPE_H
+#define TRMA_FACE_TYPE_H
+
+#include <stdint.h>
+
+#include "acc/acc_element.h"
+#include "face_handle.h"
+#include "face_mpi.h"
+#include "move/move_layout.h"
+
+/*
+ * Datatypes: the layout of a host datatype, built at its first use in an operation and kept until the
+ * datatype is freed (an attribute with a delete callback tells).
+ */
+struct trma_type {
+    struct trma_handle handle;
+    struct trma_layout *layout;
+    size_t dense_size; /* bytes of one element when n elements are one stretch that starts at the address;
+                          else 0 */
+};
+
+extern struct trma_handle_table trma_types;
+
+/* NULL: not a datatype that can be used (MPI_DATATYPE_NULL, or memory is exhausted). Thread-safe. */
+struct trma_type *trma_type_find_slow(MPI_Datatype datatype);
+
+static inline struct trma_type *trma_type_find(MPI_Datatype datatype) {
+    struct trma_handle *found = trma_handle_find(&trma_types, (uintptr_t)datatype);
+
+    return __builtin_expect(found != NULL, 1) ? (struct trma_type *)found : trma_type_find_slow(datatype);
+}
+
+/* The predefined operation behind a handle, -1 for others (operations made by the user are not allowed in
+ * RMA). */
+int trma_type_operation(MPI_Op op);
+
+#endif

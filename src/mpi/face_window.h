@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_FACE_WINDOW_H
+#define TRMA_FACE_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "face_handle.h"
+#include "face_mpi.h"
+#include "face_team.h"
+#include "win/win_window.h"
+
+/* The ranks of the last group given to start or post: programs use the same few groups over and over. */
+struct trma_group_cache {
+    uintptr_t group;     /* 0: nothing cached */
+    unsigned generation; /* of MPI_Group_free calls: a freed handle may come back as another group */
+    uint32_t n;
+    uint32_t *ranks;
+};
+
+/* A window of ours. The host has a window of its own behind the same handle. */
+struct trma_win {
+    struct trma_handle handle;
+    struct trma_window *core;
+    uint32_t size; /* ranks */
+    MPI_Win mpi;
+    struct trma_face_team *team;
+    /* What the attributes point to. */
+    void *base;
+    MPI_Aint bytes;
+    int disp_unit;
+    int flavor;
+    int model;
+    void *memory; /* allocated by us, freed with the window; NULL when it is the user's or another member's */
+    uint64_t shared_serial; /* of the first member's region, mapped for a shared window; 0 when none */
+    uint64_t serial;        /* counts windows of this process, for people */
+    struct trma_group_cache start_group;
+    struct trma_group_cache post_group;
+};
+
+extern struct trma_handle_table trma_windows;
+
+/* The window behind a handle, NULL when it is the host's. A few nanoseconds; thread-safe. */
+static inline struct trma_win *trma_win_find(MPI_Win win) {
+    return (struct trma_win *)trma_handle_find(&trma_windows, (uintptr_t)win);
+}
+
+/* Raises an MPI error class through the window's error handler, and gives what that leaves to return. */
+int trma_win_raise(struct trma_win *window, int error_class);
+
+/* The error class of a status; MPI_SUCCESS for TRMA_OK. Raised through the window's error handler when it is
+ * not. */
+int trma_win_conclude(struct trma_win *window, enum trma_status status);
+
+/* As above without raising. */
+int trma_win_error_class(enum trma_status status);
+
+#endif

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Atomicity between origins: eight of them, processes or threads, hammer the same memory along mapped and CMA
+ * paths, and the outcome must add up. And a process that is killed while it holds a stripe.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "acc/acc_lock.h"
+#include "acc/acc_update.h"
+#include "test_mem_processes.h"
+
+#define ORIGINS      8U
+#define MEMORY_BYTES (8U * TRMA_ACC_STRIPE_BYTES)
+#define MEMORY_EDGE  64U /* guards on both sides */
+
+/* One target and all that its origins share. */
+struct arena {
+    void *mapping; /* what munmap wants: the arena begins where a stripe does */
+    struct trma_acc_domain domain;
+    pid_t target;
+    atomic_uint ready;
+    atomic_uint done[ORIGINS];
+    atomic_uint satisfied;
+    bool hardware_atomics;
+    bool mixes_paths; /* every second origin uses CMA, the others the mapping */
+    bool only_cma;
+    uint64_t tickets[ORIGINS * 4096];
+    _Alignas(TRMA_ACC_STRIPE_BYTES) char memory[MEMORY_EDGE + MEMORY_BYTES + MEMORY_EDGE];
+};
+
+/* One origin's view. */
+struct origin {
+    struct arena *arena;
+    unsigned index;
+    struct trma_acc_context context;
+    struct trma_peer peer;
+    struct trma_path path;
+    uint64_t random;
+};
+
+static uint64_t random_next(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+static enum trma_status wait_politely(void *argument, uint32_t owner, unsigned tries) {
+    (void)argument;
+    (void)tries;
+    CHECK(owner < ORIGINS);
+    sched_yield();
+    return TRMA_OK;
+}
+
+static void origin_init(struct origin *origin, struct arena *arena, unsigned index) {
+    const uintptr_t low = (uintptr_t)arena->memory;
+    const bool is_mapped = !arena->only_cma && (!arena->mixes_paths || index % 2 == 0);
+    *origin = (struct origin){.arena = arena, .index = index, .random = UINT64_C(77) + index};
+    origin->context = (struct trma_acc_context){.domain = &arena->domain,
+                                                .me = index,
+                                                .hardware_atomics = arena->hardware_atomics,
+                                                .wait = wait_politely};
+    origin->peer.pid = arena->target;
+    atomic_init(&origin->peer.has_cma, true);
+    origin->path =
+        (struct trma_path){low, is_mapped ? low + sizeof arena->memory : low, arena->memory, &origin->peer};
+}
+
+typedef void origin_body(struct origin *origin);
+
+/* All origins begin at once, so that they do get into each other's way. */
+static void await_all(struct arena *arena) {
+    atomic_fetch_add(&arena->ready, 1);
+    while (atomic_load(&arena->ready) < ORIGINS) {
+        sched_yield();
+    }
+}
+
+static void hammer_by_processes(struct arena *arena, origin_body *body) {
+    pid_t children[ORIGINS];
+    for (unsigned i = 0; i < ORIGINS; i++) {
+        fflush(NULL);
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            struct origin origin;
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            origin_init(&origin, arena, i);
+            await_all(arena);
+            body(&origin);
+            _exit(0);
+        }
+    }
+    for (unsigned i = 0; i < ORIGINS; i++) {
+        assert_int_equal(child_join(children[i]), 0);
+    }
+}
+
+struct thread {
+    pthread_t thread;
+    struct origin origin;
+    origin_body *body;
+};
+
+static void *thread_run(void *argument) {
+    struct thread *thread = argument;
+    await_all(thread->origin.arena);
+    thread->body(&thread->origin);
+    return NULL;
+}
+
+static void hammer_by_threads(struct arena *arena, origin_body *body) {
+    struct thread threads[ORIGINS];
+    for (unsigned i = 0; i < ORIGINS; i++) {
+        origin_init(&threads[i].origin, arena, i);
+        threads[i].body = body;
+        assert_int_equal(pthread_create(&threads[i].thread, NULL, thread_run, &threads[i]), 0);
+    }
+    for (unsigned i = 0; i < ORIGINS; i++) {
+        assert_int_equal(pthread_join(threads[i].thread, NULL), 0);
+    }
+}
+
+enum { MAPPING_BYTES = sizeof(struct arena) + TRMA_ACC_STRIPE_BYTES };
+
+static struct arena *arena_open(void) {
+    void *mapping = mmap(NULL, MAPPING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(mapping != MAP_FAILED);
+    const size_t padding = -(uintptr_t)mapping % TRMA_ACC_STRIPE_BYTES;
+    struct arena *arena = (struct arena *)((char *)mapping + padding);
+    arena->mapping = mapping;
+    arena->target = getpid();
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* fails where no Yama forbids CMA */
+    return arena;
+}
+
+static void arena_close(struct arena *arena) {
+    for (unsigned i = 0; i < TRMA_ACC_STRIPES; i++) {
+        assert_int_equal(atomic_load(&arena->domain.stripes[i].owner), 0);
+    }
+    munmap(arena->mapping, MAPPING_BYTES);
+}
+
+/* Whether this machine lets a child read its parent. */
+static bool cma_works(void) {
+    struct arena *arena = arena_open();
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct origin origin;
+        char byte;
+        arena->only_cma = true;
+        origin_init(&origin, arena, 0);
+        _exit(trma_move_read(&origin.path, &byte, (uintptr_t)arena->memory, 1) != TRMA_OK);
+    }
+    const bool works = child_join(child) == 0;
+    arena_close(arena);
+    return works;
+}
+
+/* Runs one experiment on processes along each kind of path, and on threads; `check` looks at what came out.
+ */
+static void run_everywhere(origin_body *body, void (*check)(struct arena *), bool hardware_too) {
+    enum { MAPPED, MIXED, CMA, THREADS, HARDWARE, HARDWARE_THREADS, N_WAYS };
+    const bool has_cma = cma_works();
+    for (int way = 0; way < (hardware_too ? (int)N_WAYS : (int)HARDWARE); way++) {
+        if (!has_cma && (way == MIXED || way == CMA)) {
+            print_message("left out: this machine refuses CMA\n");
+            continue;
+        }
+        struct arena *arena = arena_open();
+        arena->mixes_paths = way == MIXED;
+        arena->only_cma = way == CMA;
+        arena->hardware_atomics = way >= HARDWARE;
+        if (way == THREADS || way == HARDWARE_THREADS) {
+            hammer_by_threads(arena, body);
+        } else {
+            hammer_by_processes(arena, body);
+        }
+        check(arena);
+        arena_close(arena);
+    }
+}
+
+/* ---- tickets: what fetch_and_op and compare_and_swap return is never returned twice ---- */
+
+enum { TICKETS = 4000 };
+
+static char *counter_address(struct arena *arena) {
+    return arena->memory + MEMORY_EDGE + TRMA_ACC_STRIPE_BYTES + 8;
+}
+
+static void draw_tickets(struct origin *origin) {
+    struct arena *arena = origin->arena;
+    const uintptr_t target = (uintptr_t)counter_address(arena);
+    const int64_t one = 1;
+    for (unsigned i = 0; i < TICKETS; i++) {
+        int64_t ticket = -1;
+        if (i % 2) {
+            CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_SUM,
+                                         TRMA_ELEMENT_INT64, &one, &ticket, target));
+        } else {
+            int64_t seen;
+            int64_t wanted;
+            CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_NO_OP,
+                                         TRMA_ELEMENT_INT64, NULL, &ticket, target));
+            do {
+                seen = ticket;
+                wanted = seen + 1;
+                CHECK(!trma_acc_compare_and_swap(&origin->context, &origin->path, TRMA_ELEMENT_INT64, &wanted,
+                                                 &seen, &ticket, target));
+            } while (ticket != seen);
+        }
+        arena->tickets[origin->index * TICKETS + i] = (uint64_t)ticket;
+    }
+}
+
+static void check_tickets(struct arena *arena) {
+    static bool is_drawn[ORIGINS * TICKETS];
+    int64_t counter;
+    memset(is_drawn, 0, sizeof is_drawn);
+    memcpy(&counter, counter_address(arena), sizeof counter);
+    assert_int_equal(counter, ORIGINS * TICKETS);
+    for (unsigned i = 0; i < ORIGINS * TICKETS; i++) {
+        assert_in_range(arena->tickets[i], 0, ORIGINS * TICKETS - 1);
+        assert_false(is_drawn[arena->tickets[i]]);
+        is_drawn[arena->tickets[i]] = true;
+    }
+}
+
+static void test_tickets(void **state) {
+    (void)state;
+    run_everywhere(draw_tickets, check_tickets, true);
+}
+
+/* ---- sums of long, strided and single updates over all stripes; nobody stops before all have had their
+ * share ---- */
+
+enum { NUMBERS = 2 * TRMA_ACC_STRIPE_BYTES / sizeof(double) + 504, SHARE = 40 };
+
+/* 4 bytes beside the natural alignment, so that some numbers lie in two stripes. */
+static uintptr_t numbers_address(const struct arena *arena) {
+    return (uintptr_t)arena->memory + MEMORY_EDGE + 4;
+}
+
+static void add_numbers(struct origin *origin) {
+    struct arena *arena = origin->arena;
+    struct trma_layout *dense;
+    struct trma_layout *strided;
+    const uintptr_t target = numbers_address(arena);
+    double *ones = malloc(NUMBERS * sizeof *ones);
+    double *seen = malloc(NUMBERS * sizeof *seen);
+    CHECK(ones != NULL && seen != NULL);
+    CHECK(!trma_move_layout_make_element(TRMA_ELEMENT_FLOAT64, &dense));
+    CHECK(!trma_move_layout_make_vector(NUMBERS / 5, 1, 5 * sizeof(double), dense, &strided));
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        ones[i] = 1;
+    }
+    const struct trma_extent all = {dense, target, NUMBERS};
+    const struct trma_extent all_ones = {dense, (uintptr_t)ones, NUMBERS};
+    const struct trma_extent all_seen = {dense, (uintptr_t)seen, NUMBERS};
+    const struct trma_extent some_ones = {dense, (uintptr_t)ones, NUMBERS / 5};
+    bool is_satisfied = false;
+
+    while (atomic_load(&arena->satisfied) < ORIGINS) {
+        /* Each round adds 6 to every number. */
+        CHECK(!trma_acc_update(&origin->context, &origin->path, TRMA_OPERATION_SUM, TRMA_ELEMENT_FLOAT64,
+                               &all_ones, &all_seen, &all));
+        for (unsigned i = 0; i < 5; i++) {
+            const struct trma_extent some = {strided, target + i * sizeof(double), 1};
+            CHECK(!trma_acc_update(&origin->context, &origin->path, TRMA_OPERATION_SUM, TRMA_ELEMENT_FLOAT64,
+                                   &some_ones, NULL, &some));
+        }
+        for (unsigned i = 0; i < NUMBERS; i += NUMBERS / 50) { /* and what goes in singly comes out again */
+            const double minus_one = -1;
+            double old;
+            const uintptr_t address = target + (i + random_next(&origin->random) % 8) * sizeof(double);
+            CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_SUM,
+                                         TRMA_ELEMENT_FLOAT64, ones, &old, address));
+            CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_SUM,
+                                         TRMA_ELEMENT_FLOAT64, &minus_one, &old, address));
+        }
+        const unsigned done = atomic_fetch_add(&arena->done[origin->index], 1) + 1;
+        if (!is_satisfied && done >= (origin->arena->only_cma || arena->mixes_paths ? SHARE / 10 : SHARE)) {
+            is_satisfied = true;
+            atomic_fetch_add(&arena->satisfied, 1);
+        }
+    }
+    trma_move_layout_release(strided);
+    trma_move_layout_release(dense);
+    free(ones);
+    free(seen);
+}
+
+static void check_numbers(struct arena *arena) {
+    double expected = 0;
+    for (unsigned i = 0; i < ORIGINS; i++) {
+        expected += 2 * (double)atomic_load(&arena->done[i]);
+    }
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        double number;
+        memcpy(&number, (char *)numbers_address(arena) + i * sizeof number, sizeof number);
+        if (number != expected) {
+            fail_msg("number %u is %g, not %g", i, number, expected);
+        }
+    }
+    for (unsigned i = 0; i < MEMORY_EDGE; i++) {
+        assert_int_equal(arena->memory[i], 0);
+        assert_int_equal(arena->memory[sizeof arena->memory - 1 - i], 0);
+    }
+}
+
+static void test_sums(void **state) {
+    (void)state;
+    run_everywhere(add_numbers, check_numbers, false);
+}
+
+/* ---- exclusive-or by elements of all sizes on the same bytes: the order does not matter, a torn update does
+ * ---- */
+
+enum { FLIPS = 1500, FLIPPED_BYTES = 256 };
+
+struct flip {
+    enum trma_element element;
+    size_t offset;
+    size_t n;
+    char bits[64];
+};
+
+static struct flip flip_next(uint64_t *random) {
+    const enum trma_element elements[] = {TRMA_ELEMENT_BYTE,  TRMA_ELEMENT_INT16,  TRMA_ELEMENT_UINT32,
+                                          TRMA_ELEMENT_INT64, TRMA_ELEMENT_INT128, TRMA_ELEMENT_UINT8};
+    struct flip flip;
+    flip.element = elements[random_next(random) % (sizeof elements / sizeof elements[0])];
+    const size_t extent = trma_acc_element_extent(flip.element);
+    flip.n = 1 + random_next(random) % (sizeof flip.bits / extent);
+    flip.offset = random_next(random) % (FLIPPED_BYTES - flip.n * extent + 1);
+    for (size_t i = 0; i < sizeof flip.bits; i++) {
+        flip.bits[i] = (char)random_next(random);
+    }
+    return flip;
+}
+
+/* Half of the bytes lie in one stripe, half in the next. */
+static char *flipped_address(struct arena *arena) {
+    return arena->memory + 3U * TRMA_ACC_STRIPE_BYTES - FLIPPED_BYTES / 2;
+}
+
+static void flip_bits(struct origin *origin) {
+    for (unsigned i = 0; i < FLIPS; i++) {
+        const struct flip flip = flip_next(&origin->random);
+        const uintptr_t target = (uintptr_t)flipped_address(origin->arena) + flip.offset;
+        char old[16];
+        if (flip.n == 1) {
+            CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_BXOR, flip.element,
+                                         flip.bits, old, target));
+            continue;
+        }
+        struct trma_layout *layout;
+        CHECK(!trma_move_layout_make_element(flip.element, &layout));
+        const struct trma_extent to = {layout, target, flip.n};
+        const struct trma_extent from = {layout, (uintptr_t)flip.bits, flip.n};
+        CHECK(!trma_acc_update(&origin->context, &origin->path, TRMA_OPERATION_BXOR, flip.element, &from,
+                               NULL, &to));
+        trma_move_layout_release(layout);
+    }
+}
+
+static void check_flips(struct arena *arena) {
+    char expected[FLIPPED_BYTES] = {0};
+    for (unsigned origin = 0; origin < ORIGINS; origin++) {
+        uint64_t random = UINT64_C(77) + origin;
+        for (unsigned i = 0; i < FLIPS; i++) {
+            const struct flip flip = flip_next(&random);
+            for (size_t b = 0; b < flip.n * trma_acc_element_extent(flip.element); b++) {
+                expected[flip.offset + b] ^= flip.bits[b];
+            }
+        }
+    }
+    assert_memory_equal(flipped_address(arena), expected, FLIPPED_BYTES);
+}
+
+static void test_mixed_sizes(void **state) {
+    (void)state;
+    run_everywhere(flip_bits, check_flips, false);
+}
+
+/* ---- hardware mode: arrays and single elements, of types that processors add and of types that they do not
+ * ---- */
+
+enum { ROUNDS = 400, COLUMNS = 64 };
+
+/* Enough for origins to meet within an instruction or two when there is no lock. */
+static unsigned hits_per_round(const struct arena *arena) {
+    return arena->hardware_atomics ? 500 : 5;
+}
+
+static void add_columns(struct origin *origin) {
+    const struct {
+        enum trma_element element;
+        char one[16];
+    } kinds[] = {{TRMA_ELEMENT_INT32, {1}},
+                 {TRMA_ELEMENT_FLOAT64, {0, 0, 0, 0, 0, 0, (char)0xF0, 0x3F}},
+                 {TRMA_ELEMENT_INT128, {1}}}; /* the last one is too big, and takes locks */
+    struct arena *arena = origin->arena;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (unsigned k = 0; k < 3; k++) {
+            const size_t extent = trma_acc_element_extent(kinds[k].element);
+            /* The third quarter of the rows is not aligned: locks again. */
+            const uintptr_t target =
+                (uintptr_t)arena->memory + (k + 1) * TRMA_ACC_STRIPE_BYTES + (round % 4 == 2);
+            char ones[COLUMNS * 16];
+            char old[16];
+            struct trma_layout *layout;
+            for (unsigned i = 0; i < COLUMNS; i++) {
+                memcpy(ones + i * extent, kinds[k].one, extent);
+            }
+            CHECK(!trma_move_layout_make_element(kinds[k].element, &layout));
+            const struct trma_extent to = {layout, target + (round % 4 == 2) * 4096, COLUMNS};
+            const struct trma_extent from = {layout, (uintptr_t)ones, COLUMNS};
+            CHECK(!trma_acc_update(&origin->context, &origin->path, TRMA_OPERATION_SUM, kinds[k].element,
+                                   &from, NULL, &to));
+            for (unsigned hit = 0; hit < hits_per_round(arena); hit++) {
+                CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_SUM,
+                                             kinds[k].element, ones, old, to.address));
+            }
+            trma_move_layout_release(layout);
+        }
+    }
+}
+
+static void check_columns(struct arena *arena) {
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        for (int is_unaligned = 0; is_unaligned < 2; is_unaligned++) {
+            const char *base = arena->memory + (is_unaligned ? 4097 : 0);
+            const unsigned rounds = is_unaligned ? ROUNDS / 4 : ROUNDS / 4 * 3;
+            const unsigned expected = ORIGINS * rounds * (i == 0 ? 1 + hits_per_round(arena) : 1);
+            int32_t first;
+            double second;
+            __int128 third;
+            memcpy(&first, base + TRMA_ACC_STRIPE_BYTES + i * sizeof first, sizeof first);
+            memcpy(&second, base + 2U * TRMA_ACC_STRIPE_BYTES + i * sizeof second, sizeof second);
+            memcpy(&third, base + 3U * TRMA_ACC_STRIPE_BYTES + i * sizeof third, sizeof third);
+            assert_int_equal(first, expected);
+            assert_true(second == (double)expected);
+            assert_true(third == (__int128)expected);
+        }
+    }
+}
+
+static void test_columns(void **state) {
+    (void)state;
+    run_everywhere(add_columns, check_columns, true);
+}
+
+/* ---- a dead owner ---- */
+
+/* As the window's waiter does: yields, and now and then looks whether the owner lives. */
+static enum trma_status wait_for_child(void *argument, uint32_t owner, unsigned tries) {
+    const pid_t child = *(const pid_t *)argument;
+    siginfo_t info = {0};
+    (void)tries;
+    CHECK(owner == 5);
+    sched_yield();
+    CHECK(waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0);
+    return info.si_pid == child ? TRMA_ERR_PEER_DEAD : TRMA_OK;
+}
+
+static void hold_until_killed(struct arena *arena, unsigned stripe) {
+    struct origin origin;
+    origin_init(&origin, arena, 5);
+    CHECK(trma_acc_lock_take(&origin.context, stripe) == TRMA_OK);
+    atomic_store(&arena->ready, 1);
+    for (;;) {
+        pause();
+    }
+}
+
+static void check_dead_owner(unsigned held, uintptr_t address) {
+    struct arena *arena = arena_open();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        hold_until_killed(arena, held);
+    }
+    while (atomic_load(&arena->ready) == 0) {
+        sched_yield();
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+
+    struct origin origin;
+    struct trma_layout *layout;
+    int64_t numbers[4] = {1, 1, 1, 1};
+    int64_t old;
+    origin_init(&origin, arena, 0);
+    origin.context.wait = wait_for_child;
+    origin.context.argument = &child;
+    /* Target addresses choose the stripe; where the bytes are does not matter. */
+    origin.path = (struct trma_path){address, address + 64, arena->memory, &origin.peer};
+    assert_int_equal(trma_move_layout_make_element(TRMA_ELEMENT_INT64, &layout), TRMA_OK);
+    const struct trma_extent from = {layout, (uintptr_t)numbers, 4};
+    const struct trma_extent to = {layout, address, 4};
+    assert_int_equal(trma_acc_update(&origin.context, &origin.path, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64,
+                                     &from, NULL, &to),
+                     TRMA_ERR_PEER_DEAD);
+    assert_int_equal(trma_acc_fetch_and_op(&origin.context, &origin.path, TRMA_OPERATION_SUM,
+                                           TRMA_ELEMENT_INT64, numbers, &old, address),
+                     TRMA_ERR_PEER_DEAD);
+    assert_int_equal(trma_acc_compare_and_swap(&origin.context, &origin.path, TRMA_ELEMENT_INT64, numbers,
+                                               numbers, &old, address),
+                     TRMA_ERR_PEER_DEAD);
+    assert_int_equal(atomic_load(&arena->domain.stripes[held].owner), 6);
+    atomic_store(&arena->domain.stripes[held].owner, 0); /* no other may be held: see arena_close */
+    trma_move_layout_release(layout);
+    assert_true(WIFSIGNALED(child_join(child)));
+    arena_close(arena);
+}
+
+static void test_dead_owner(void **state) {
+    const uintptr_t stripe = TRMA_ACC_STRIPE_BYTES;
+    (void)state;
+    check_dead_owner(7, 7 * stripe + 100);
+    check_dead_owner(7, 7 * stripe - 4);                /* the second of two */
+    check_dead_owner(6, 7 * stripe - 4);                /* the first of two */
+    check_dead_owner(0, TRMA_ACC_STRIPES * stripe - 4); /* taken first, where the stripes wrap around */
+    check_dead_owner(TRMA_ACC_STRIPES - 1, TRMA_ACC_STRIPES * stripe - 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tickets), cmocka_unit_test(test_sums),       cmocka_unit_test(test_mixed_sizes),
+        cmocka_unit_test(test_columns), cmocka_unit_test(test_dead_owner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "test_mem_processes.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "mem/mem_adopt.h"
+#include "mem/mem_heap.h"
+#include "mem/mem_map.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+static size_t page;
+
+static char *map_private(size_t size) {
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    return memory;
+}
+
+/* Every byte depends on where it lies. */
+static void fill(char *memory, size_t size, unsigned seed) {
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word = (i + seed) * 0x9e3779b97f4a7c15U;
+        memcpy(memory + i, &word, size - i < 8 ? size - i : 8);
+    }
+}
+
+static bool is_filled(const char *memory, size_t size, unsigned seed) {
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word = (i + seed) * 0x9e3779b97f4a7c15U;
+        if (memcmp(memory + i, &word, size - i < 8 ? size - i : 8) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct trma_share adopt(void *memory, size_t size) {
+    struct trma_share share;
+    const char *reason;
+    enum trma_status status = trma_mem_adopt_range(memory, size, &share, &reason);
+    if (status != TRMA_OK) {
+        fprintf(stderr, "not adopted: %s\n", reason);
+    }
+    CHECK(status == TRMA_OK && share.ticket.serial != 0 && reason == NULL);
+    return share;
+}
+
+static size_t adopted_regions(void) {
+    size_t regions;
+    size_t bytes;
+    trma_mem_adopt_usage(&regions, &bytes);
+    return regions;
+}
+
+/* What smaps says about the mapping at an address: one of its numbers in KiB, and how many mappings [low,
+ * high) has. */
+static size_t smaps_number(const void *address, const char *name) {
+    FILE *stream = fopen("/proc/self/smaps", "r");
+    CHECK(stream != NULL);
+    char line[512];
+    bool is_inside = false;
+    size_t number = 0;
+    while (fgets(line, sizeof line, stream) != NULL) {
+        unsigned long low;
+        unsigned long high;
+        if (sscanf(line, "%lx-%lx ", &low, &high) == 2) {
+            is_inside = (uintptr_t)address >= low && (uintptr_t)address < high;
+        } else if (is_inside && strncmp(line, name, strlen(name)) == 0) {
+            number = strtoul(line + strlen(name) + 1, NULL, 10);
+        }
+    }
+    fclose(stream);
+    return number;
+}
+
+static size_t mappings_within(const char *memory, size_t size) {
+    FILE *stream = fopen("/proc/self/maps", "r");
+    CHECK(stream != NULL);
+    char line[512];
+    size_t count = 0;
+    while (fgets(line, sizeof line, stream) != NULL) {
+        unsigned long low;
+        unsigned long high;
+        CHECK(sscanf(line, "%lx-%lx ", &low, &high) == 2);
+        count += low < (uintptr_t)memory + size && high > (uintptr_t)memory;
+    }
+    fclose(stream);
+    return count;
+}
+
+static size_t resident_pages(const char *memory, size_t size) {
+    unsigned char *states = malloc(size / page);
+    CHECK(states != NULL && mincore((void *)memory, size, states) == 0);
+    size_t resident = 0;
+    for (size_t i = 0; i < size / page; i++) {
+        resident += states[i] & 1;
+    }
+    free(states);
+    return resident;
+}
+
+static void bytes_survive_there_and_back(void **state) {
+    (void)state;
+    size_t sizes[] = {page, 3 * page, 300 * KIB, 5 * MIB, 70 * MIB};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        size_t size = sizes[i];
+        char *memory = map_private(size + 2 * page);
+        fill(memory, size + 2 * page, 1);
+        /* Ragged: a few bytes of the first and of the last page belong to the window. */
+        struct trma_share share = adopt(memory + page - 8, size + 16);
+        assert_int_equal(share.mapped_low, (uintptr_t)memory + page);
+        assert_int_equal(share.mapped_high, (uintptr_t)memory + page + size);
+        assert_true(is_filled(memory, size + 2 * page, 1));
+        struct stat status;
+        assert_int_equal(fstat(share.ticket.descriptor, &status), 0);
+        assert_int_equal(status.st_size, share.ticket.size);
+        /* Memory and file are one now. */
+        memory[page] = 'm';
+        char byte;
+        assert_int_equal(pread(share.ticket.descriptor, &byte, 1, (off_t)share.offset), 1);
+        assert_int_equal(byte, 'm');
+        assert_int_equal(pwrite(share.ticket.descriptor, "f", 1, (off_t)(share.offset + size - 1)), 1);
+        assert_int_equal(memory[page + size - 1], 'f');
+        fill(memory, size + 2 * page, 2);
+        trma_mem_adopt_release(share.ticket.serial);
+        assert_int_equal(adopted_regions(), 0);
+        assert_true(is_filled(memory, size + 2 * page, 2));
+        assert_int_equal(mappings_within(memory, size + 2 * page), 1);
+        munmap(memory, size + 2 * page);
+    }
+}
+
+static void untouched_pages_stay_untouched(void **state) {
+    (void)state;
+    size_t size = 40 * MIB;
+    char *memory = map_private(size);
+    madvise(memory, size, MADV_NOHUGEPAGE);
+    for (size_t at = 0; at < size; at += 64 * page) {
+        memory[at] = 'x';
+    }
+    volatile char seen = memory[10 * page]; /* read only: the kernel's page of zeros */
+    assert_int_equal(seen, 0);
+    size_t touched = size / (64 * page);
+    struct trma_share share = adopt(memory, size);
+    struct stat status;
+    assert_int_equal(fstat(share.ticket.descriptor, &status), 0);
+    assert_int_equal((size_t)status.st_blocks * 512, touched * page);
+    assert_int_equal(memory[20 * page], 0);
+    trma_mem_adopt_release(share.ticket.serial);
+    assert_true(resident_pages(memory, size) <= touched + 1);
+    for (size_t at = 0; at < size; at += page) {
+        assert_int_equal(memory[at], at % (64 * page) == 0 ? 'x' : 0);
+    }
+    assert_int_equal(mappings_within(memory, size), 1);
+    munmap(memory, size);
+}
+
+static void given_back_memory_is_ordinary(void **state) {
+    (void)state;
+    size_t size = 8 * MIB;
+    char *memory = map_private(size);
+    fill(memory, size, 3);
+    struct trma_share share = adopt(memory + MIB + 100, 4 * MIB);
+    assert_true(mappings_within(memory, size) > 1);
+    trma_mem_adopt_release(share.ticket.serial);
+    assert_int_equal(mappings_within(memory, size), 1);
+    char *moved = mremap(memory, size, 2 * size, MREMAP_MAYMOVE);
+    assert_ptr_not_equal(moved, MAP_FAILED);
+    assert_true(is_filled(moved, size, 3));
+    assert_int_equal(madvise(moved + 2 * MIB, MIB, MADV_DONTNEED), 0);
+    for (size_t at = 0; at < MIB; at++) {
+        assert_int_equal(moved[2 * MIB + at], 0);
+    }
+    assert_int_equal(mprotect(moved, size, PROT_READ), 0);
+    munmap(moved, 2 * size);
+}
+
+static void windows_overlap_nest_and_come_again(void **state) {
+    (void)state;
+    size_t size = 64 * page;
+    char *memory = map_private(size);
+    fill(memory, size, 4);
+    struct trma_share whole = adopt(memory, size);
+    struct trma_share again = adopt(memory, size);
+    struct trma_share inner = adopt(memory + 10 * page + 5, 20 * page);
+    assert_int_equal(again.ticket.serial, whole.ticket.serial);
+    assert_int_equal(inner.ticket.serial, whole.ticket.serial);
+    assert_int_equal(inner.mapped_low, (uintptr_t)memory + 10 * page + 5); /* mapped to the byte here */
+    assert_int_equal(inner.offset - whole.offset, 10 * page + 5);
+    trma_mem_adopt_release(whole.ticket.serial);
+    trma_mem_adopt_release(again.ticket.serial);
+    assert_int_equal(adopted_regions(), 1);
+    assert_true(is_filled(memory, size, 4));
+    trma_mem_adopt_release(inner.ticket.serial);
+    assert_int_equal(adopted_regions(), 0);
+    assert_true(is_filled(memory, size, 4));
+
+    /* Two neighbours that share a page, then one across both: it gets the larger part. */
+    struct trma_share left = adopt(memory, 20 * page + 100);
+    struct trma_share right = adopt(memory + 20 * page + 100, 43 * page);
+    assert_int_equal(left.mapped_high, (uintptr_t)memory + 20 * page);
+    assert_int_equal(right.mapped_low, (uintptr_t)memory + 21 * page);
+    struct trma_share across = adopt(memory + page, 60 * page);
+    assert_int_equal(across.ticket.serial, right.ticket.serial);
+    assert_int_equal(across.mapped_low, right.mapped_low);
+    trma_mem_adopt_release(right.ticket.serial);
+    fill(memory, size, 5);
+    trma_mem_adopt_release(left.ticket.serial);
+    trma_mem_adopt_release(across.ticket.serial);
+    assert_int_equal(adopted_regions(), 0);
+    assert_true(is_filled(memory, size, 5));
+    trma_mem_adopt_release(across.ticket.serial); /* once too often: nothing happens */
+    assert_true(is_filled(memory, size, 5));
+
+    /* In between and around: the gap on the larger side is adopted. */
+    struct trma_share small = adopt(memory + 10 * page, 2 * page);
+    struct trma_share around = adopt(memory, size);
+    assert_int_equal(around.mapped_low, (uintptr_t)memory + 12 * page);
+    assert_int_equal(around.mapped_high, (uintptr_t)memory + size);
+    trma_mem_adopt_release(small.ticket.serial);
+    trma_mem_adopt_release(around.ticket.serial);
+    assert_true(is_filled(memory, size, 5));
+    assert_int_equal(mappings_within(memory, size), 1);
+    munmap(memory, size);
+}
+
+static char static_data[256 * 1024] = {1};
+static char static_zero[256 * 1024];
+
+static void heap_and_static_data_are_adopted(void **state) {
+    (void)state;
+    size_t size = 100 * KIB; /* below the size for which malloc asks the system directly */
+    char *block = malloc(size);
+    char *memories[] = {block, static_data, static_zero};
+    for (size_t i = 0; i < 3; i++) {
+        if (TEST_IS_SANITIZED && i > 0) {
+            continue; /* a sanitizer's globals have red zones of their own kind */
+        }
+        fill(memories[i], size, 6);
+        struct trma_share share = adopt(memories[i], size);
+        assert_true(is_filled(memories[i], size, 6));
+        fill(memories[i], size, 7);
+        trma_mem_adopt_release(share.ticket.serial);
+        assert_true(is_filled(memories[i], size, 7));
+    }
+    block = realloc(block, 10 * size);
+    assert_true(is_filled(block, size, 7));
+    free(block);
+}
+
+static void refuse(void *memory, size_t size, const char *part_of_reason) {
+    struct trma_share share;
+    const char *reason = NULL;
+    CHECK(trma_mem_adopt_range(memory, size, &share, &reason) == TRMA_ERR_REFUSED);
+    if (strstr(reason, part_of_reason) == NULL) {
+        fprintf(stderr, "wanted \"%s\", got \"%s\"\n", part_of_reason, reason);
+        _exit(1);
+    }
+    CHECK(adopted_regions() == 0);
+}
+
+static void what_cannot_be_adopted_is_refused(void **state) {
+    (void)state;
+    size_t size = 8 * page;
+    char on_stack[16 * 4096];
+    memset(on_stack, 1, sizeof on_stack);
+    refuse(on_stack, sizeof on_stack, "stack");
+    assert_int_equal(on_stack[100], 1);
+    char *memory = map_private(size);
+    refuse(memory + 1, page, "no whole page");
+    refuse(memory, 0, "no whole page");
+    refuse(memory, SIZE_MAX, "no whole page");
+    assert_int_equal(mprotect(memory + page, page, PROT_READ), 0);
+    refuse(memory, size, "not readable and writable");
+    assert_int_equal(mprotect(memory + page, page, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+    refuse(memory, size, "executable");
+    assert_int_equal(mprotect(memory + page, page, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(syscall(SYS_mlock, memory, page), 0); /* sanitizers make mlock() do nothing */
+    refuse(memory, size, "locked");
+    assert_int_equal(syscall(SYS_munlock, memory, page), 0);
+    assert_int_equal(madvise(memory, size, MADV_DONTFORK), 0);
+    refuse(memory, size, "registered with a device");
+    assert_int_equal(madvise(memory, size, MADV_DOFORK), 0);
+    assert_int_equal(madvise(memory, 2 * page, MADV_DONTDUMP), 0);
+    refuse(memory, size, "different kinds");
+    assert_int_equal(munmap(memory + 2 * page, page), 0);
+    refuse(memory, size, "not all of it is mapped");
+    munmap(memory, size);
+
+    char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    refuse(shared, size, "shared mapping");
+    munmap(shared, size);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), (off_t)size), 0);
+    char *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), 0);
+    refuse(mapped, size, "mapped file");
+    munmap(mapped, size);
+    fclose(file);
+}
+
+static void huge_pages_stay_huge(void **state) {
+    (void)state;
+    size_t size = 16 * MIB;
+    char *reserved = map_private(size + 2 * MIB);
+    char *memory = (char *)(((uintptr_t)reserved + 2 * MIB - 1) & ~(2 * MIB - 1));
+    assert_int_equal(madvise(memory, size, MADV_HUGEPAGE), 0);
+    fill(memory, size, 8);
+    size_t before = smaps_number(memory, "AnonHugePages:");
+    if (before < 14 * KIB) {
+        munmap(reserved, size + 2 * MIB);
+        skip(); /* this node has no huge pages to give */
+    }
+    struct trma_share share = adopt(memory, size);
+    assert_true(is_filled(memory, size, 8));
+    assert_true(smaps_number(memory, "ShmemPmdMapped:") >= before - 2 * KIB);
+    trma_mem_adopt_release(share.ticket.serial);
+    assert_true(is_filled(memory, size, 8));
+    assert_true(smaps_number(memory, "AnonHugePages:") >= before - 2 * KIB);
+    munmap(reserved, size + 2 * MIB);
+}
+
+static void peer_writes(struct stage *stage) {
+    stage_await(stage, 1);
+    struct trma_peer *peer;
+    CHECK(trma_node_peer_acquire(&stage->identities[0], &peer) == TRMA_OK);
+    void *base;
+    const struct trma_share *share = &stage->shares[0];
+    CHECK(trma_mem_map_acquire(peer, &share->ticket, &base) == TRMA_OK);
+    char *bytes = (char *)base + share->offset;
+    size_t size = share->mapped_high - share->mapped_low;
+    CHECK(is_filled(bytes, size, 9));
+    fill(bytes, size, 10);
+    stage_reach(stage, 2);
+    stage_await(stage, 3);
+    /* The owner has given the memory back, or died: the mapping must still be harmless. */
+    bytes[0] = 'p';
+    trma_mem_map_release(peer, share->ticket.serial);
+    trma_node_peer_release(peer);
+}
+
+static void peers_reach_adopted_memory(void **state) {
+    (void)state;
+    for (int buggy = 0; buggy < 2; buggy++) {
+        struct stage *stage = stage_open();
+        pid_t peer = child_start(peer_writes, stage);
+        assert_int_equal(trma_node_identity_self(&stage->identities[0]), TRMA_OK);
+        size_t size = 3 * MIB;
+        char *memory = map_private(size);
+        fill(memory, size, 9);
+        stage->shares[0] = adopt(memory, size);
+        stage_reach(stage, 1);
+        stage_await(stage, 2);
+        assert_true(is_filled(memory, size, 10));
+        if (buggy) {
+            /* The program frees the memory under its window, and something else comes to lie there. */
+            munmap(memory, size);
+            char *other = mmap(memory, MIB, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            assert_ptr_equal(other, memory);
+            fill(other, MIB, 11);
+        }
+        trma_mem_adopt_release(stage->shares[0].ticket.serial);
+        assert_true(buggy ? is_filled(memory, MIB, 11) : is_filled(memory, size, 10));
+        stage_reach(stage, 3);
+        assert_int_equal(child_join(peer), 0);
+        assert_true(buggy ? is_filled(memory, MIB, 11) : is_filled(memory, size, 10));
+        munmap(memory, buggy ? MIB : size);
+        stage_close(stage);
+    }
+}
+
+static char *forked_memory;
+static uint64_t forked_serial;
+
+static void child_of_owner(struct stage *stage) {
+    stage_await(stage, 1); /* the parent has written since */
+    CHECK(is_filled(forked_memory, 4 * MIB, 12));
+    fill(forked_memory, 4 * MIB, 13);
+    CHECK(adopted_regions() == 0);
+    trma_mem_adopt_release(forked_serial);
+    CHECK(is_filled(forked_memory, 4 * MIB, 13));
+    /* What the child adopts is its own. */
+    struct trma_share share = adopt(forked_memory, 4 * MIB);
+    CHECK(is_filled(forked_memory, 4 * MIB, 13));
+    trma_mem_adopt_release(share.ticket.serial);
+}
+
+static void forked_child_has_its_own(void **state) {
+    (void)state;
+    struct stage *stage = stage_open();
+    size_t size = 4 * MIB;
+    forked_memory = map_private(size);
+    fill(forked_memory, size, 12);
+    struct trma_share share = adopt(forked_memory + 10, size - 20);
+    forked_serial = share.ticket.serial;
+    size_t mappings = count_mappings();
+    pid_t child = child_start(child_of_owner, stage);
+    assert_int_equal(adopted_regions(), 1);
+    fill(forked_memory, size, 14);
+    stage_reach(stage, 1);
+    assert_int_equal(child_join(child), 0);
+    assert_true(is_filled(forked_memory, size, 14));
+    assert_true(TEST_IS_SANITIZED || count_mappings() <= mappings + 1);
+    char byte = 0;
+    assert_int_equal(pread(share.ticket.descriptor, &byte, 1, (off_t)share.offset), 1);
+    assert_int_equal(byte, forked_memory[page]);
+    assert_int_equal(system("true"), 0);
+    assert_true(is_filled(forked_memory, size, 14));
+    trma_mem_adopt_release(share.ticket.serial);
+    assert_true(is_filled(forked_memory, size, 14));
+    munmap(forked_memory, size);
+    stage_close(stage);
+}
+
+/* Threads that count in words of a window and beside it, by themselves and by system calls, while it comes
+ * and goes. */
+struct hammer {
+    atomic_bool stop;
+    atomic_uint_fast64_t *words;
+    uint64_t count;
+    size_t step; /* in words */
+    size_t n;
+    pthread_t thread;
+};
+
+static void *hammer_words(void *argument) {
+    struct hammer *hammer = argument;
+    while (!atomic_load_explicit(&hammer->stop, memory_order_relaxed)) {
+        atomic_uint_fast64_t *word = &hammer->words[(hammer->count % hammer->n) * hammer->step];
+        /* Nobody else writes this word: a plain increment, as a program does it. */
+        atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+        hammer->count++;
+    }
+    return NULL;
+}
+
+static void *hammer_calls(void *argument) {
+    struct hammer *hammer = argument;
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    while (!atomic_load_explicit(&hammer->stop, memory_order_relaxed)) {
+        uint64_t number = hammer->count + 1;
+        CHECK(write(ends[1], &number, sizeof number) == (ssize_t)sizeof number);
+        CHECK(read(ends[0], (void *)&hammer->words[0], sizeof number) == (ssize_t)sizeof number);
+        CHECK(hammer->words[0] == number);
+        hammer->count++;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return NULL;
+}
+
+static void threads_lose_nothing(void **state) {
+    (void)state;
+    if (TEST_IS_UNDER_TSAN) {
+        skip(); /* it does not know that the kernel holds the writers back, and reports each exchange as a
+                   race */
+    }
+    enum { HAMMERS = 4, STRIDE = 512 };
+    const size_t cycles = TEST_IS_SANITIZED ? 100 : 1000;
+    size_t size = 32 * page;
+    char *memory = map_private(size + 2 * page);
+    const size_t words = (size + 2 * page) / STRIDE;
+    struct hammer hammers[HAMMERS];
+    for (size_t i = 0; i < HAMMERS; i++) {
+        /* The words of all threads lie interleaved, from the page before the window to the page behind it. */
+        hammers[i] = (struct hammer){
+            .words = (atomic_uint_fast64_t *)(memory + i * 64), .step = STRIDE / 8, .n = i == 0 ? 1 : words};
+        CHECK(pthread_create(&hammers[i].thread, NULL, i == 0 ? hammer_calls : hammer_words, &hammers[i]) ==
+              0);
+    }
+    size_t adopted = 0;
+    for (size_t cycle = 0; cycle < cycles; cycle++) {
+        struct trma_share share;
+        const char *reason;
+        /* The first hammer's word lies on the first page: inside the window in every other cycle. */
+        char *start = memory + (cycle % 2 == 0 ? 0 : 100);
+        enum trma_status status = trma_mem_adopt_range(start, size + page, &share, &reason);
+        if (status == TRMA_OK) {
+            adopted++;
+            trma_mem_adopt_release(share.ticket.serial);
+        } else {
+            assert_non_null(strstr(reason, "other threads are running"));
+        }
+    }
+    for (size_t i = 0; i < HAMMERS; i++) {
+        atomic_store(&hammers[i].stop, true);
+        pthread_join(hammers[i].thread, NULL);
+        uint64_t sum = 0;
+        for (size_t word = 0; word < hammers[i].n; word++) {
+            sum += hammers[i].words[word * hammers[i].step];
+        }
+        assert_int_equal(sum, hammers[i].count);
+        assert_true(hammers[i].count > 0);
+    }
+    print_message("%zu of %zu windows were adopted with four threads writing, the rest refused\n", adopted,
+                  cycles);
+    assert_true(adopted == 0 || adopted == cycles);
+    munmap(memory, size + 2 * page);
+}
+
+static void *sleep_until_stopped(void *argument) {
+    struct stage *stage = argument;
+    stage_await(stage, 1);
+    return NULL;
+}
+
+static void without_userfaultfd(struct stage *stage) {
+    refuse_call(SYS_userfaultfd, EPERM);
+    CHECK(setresuid(65534, 65534, 65534) == 0 || getuid() != 0); /* nor by the device */
+    CHECK(prctl(PR_SET_DUMPABLE, 1) == 0);
+    pthread_t thread;
+    char *memory = map_private(8 * page);
+    CHECK(pthread_create(&thread, NULL, sleep_until_stopped, stage) == 0);
+    struct trma_share share;
+    const char *reason;
+    CHECK(trma_mem_adopt_range(memory, 8 * page, &share, &reason) == TRMA_ERR_REFUSED);
+    CHECK(strstr(reason, "other threads are running") != NULL);
+    stage_reach(stage, 1);
+    pthread_join(thread, NULL);
+    share = adopt(memory, 8 * page); /* alone again */
+    trma_mem_adopt_release(share.ticket.serial);
+}
+
+static void without_userfaultfd_but_trust(struct stage *stage) {
+    refuse_call(SYS_userfaultfd, EPERM);
+    CHECK(setresuid(65534, 65534, 65534) == 0 || getuid() != 0);
+    CHECK(prctl(PR_SET_DUMPABLE, 1) == 0);
+    pthread_t thread;
+    trma_mem_adopt_trust_begin();
+    CHECK(pthread_create(&thread, NULL, sleep_until_stopped, stage) == 0);
+    trma_mem_adopt_trust_end();
+    char *memory = map_private(8 * page);
+    fill(memory, 8 * page, 15);
+    struct trma_share share = adopt(memory, 8 * page);
+    trma_mem_adopt_release(share.ticket.serial);
+    CHECK(is_filled(memory, 8 * page, 15));
+    stage_reach(stage, 1);
+    pthread_join(thread, NULL);
+}
+
+static void in_child(void (*run)(struct stage *)) {
+    struct stage *stage = stage_open();
+    assert_int_equal(child_join(child_start(run, stage)), 0);
+    stage_close(stage);
+}
+
+static void threads_that_cannot_be_held_mean_refusal(void **state) {
+    (void)state;
+    if (TEST_IS_SANITIZED) {
+        skip(); /* a sanitizer has a thread of its own in every child */
+    }
+    in_child(without_userfaultfd);
+    in_child(without_userfaultfd_but_trust);
+}
+
+static int set_page(void **state) {
+    (void)state;
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_survive_there_and_back),
+        cmocka_unit_test(untouched_pages_stay_untouched),
+        cmocka_unit_test(given_back_memory_is_ordinary),
+        cmocka_unit_test(windows_overlap_nest_and_come_again),
+        cmocka_unit_test(heap_and_static_data_are_adopted),
+        cmocka_unit_test(what_cannot_be_adopted_is_refused),
+        cmocka_unit_test(huge_pages_stay_huge),
+        cmocka_unit_test(peers_reach_adopted_memory),
+        cmocka_unit_test(forked_child_has_its_own),
+        cmocka_unit_test(threads_that_cannot_be_held_mean_refusal),
+        cmocka_unit_test(threads_lose_nothing),
+    };
+    return cmocka_run_group_tests_name("mem_adopt", tests, set_page, NULL);
+}

@@ -108,13 +108,13 @@ int trma_operation_get(struct trma_win *window, void *origin_addr, MPI_Count ori
 
 /* Finds operation and element of an accumulate; all its data is of the target's one predefined type. */
 static int make_operation(MPI_Op op, struct trma_rma *rma) {
-    int operation = trma_type_operation(op);
+    const struct trma_op *known = trma_op_find(op);
     enum trma_element element = rma->place.layout->element;
 
-    if (operation < 0) {
+    if (!known) {
         return MPI_ERR_OP;
     }
-    rma->operation = (enum trma_operation)operation;
+    rma->operation = known->operation;
     if (!rma->place.count || !rma->place.layout->size) {
         rma->element = TRMA_ELEMENT_BYTE; /* nothing to combine: the hosts do not ask whether it could be */
         return MPI_SUCCESS;
@@ -127,7 +127,7 @@ static int make_operation(MPI_Op op, struct trma_rma *rma) {
         element = TRMA_ELEMENT_BYTE;
     }
     rma->element = element;
-    return trma_acc_operation_is_allowed(rma->operation, rma->element) ? MPI_SUCCESS : MPI_ERR_OP;
+    return trma_op_is_allowed(known, element) ? MPI_SUCCESS : MPI_ERR_OP;
 }
 
 static int update(struct trma_win *window, enum trma_count_kind kind, const struct side *origin,
@@ -159,9 +159,9 @@ static int update(struct trma_win *window, enum trma_count_kind kind, const stru
     return issue(window, &rma, code);
 }
 
-int trma_call_Accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
-                         MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op) {
+int trma_operation_accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                              MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                              MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op) {
     struct side origin = {origin_addr, origin_count, origin_datatype};
 
     return update(window, TRMA_COUNT_ACCUMULATE, &origin, NULL, target_rank, target_disp, target_count,
@@ -179,16 +179,14 @@ int trma_call_Get_accumulate(struct trma_win *window, const void *origin_addr, M
                   target_datatype, op);
 }
 
-int trma_call_Fetch_and_op(struct trma_win *window, const void *origin_addr, void *result_addr,
-                           MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op) {
+int trma_operation_fetch_and_op(struct trma_win *window, const void *origin_addr, void *result_addr,
+                                MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op) {
     struct side origin = {origin_addr, 1, datatype};
     struct side result = {result_addr, 1, datatype};
     struct trma_type *type = trma_type_find(datatype);
 
     /* One predefined element is what the call is for; anything else is a get_accumulate of one element. */
-    bool is_element = type && type->layout->element != TRMA_ELEMENT_MIXED &&
-                      type->layout->size == trma_acc_element_size(type->layout->element) &&
-                      type->layout->extent == (ptrdiff_t)trma_acc_element_extent(type->layout->element);
+    bool is_element = type && type->element != TRMA_ELEMENT_MIXED;
 
     return update(window, is_element ? TRMA_COUNT_FETCH_AND_OP : TRMA_COUNT_GET_ACCUMULATE, &origin, &result,
                   target_rank, target_disp, 1, datatype, op);
@@ -200,9 +198,9 @@ static bool can_be_compared(enum trma_element element) {
     return element == TRMA_ELEMENT_CHARACTER || trma_acc_compare_is_allowed(element);
 }
 
-int trma_call_Compare_and_swap(struct trma_win *window, const void *origin_addr, const void *compare_addr,
-                               void *result_addr, MPI_Datatype datatype, int target_rank,
-                               MPI_Aint target_disp) {
+int trma_operation_compare_and_swap(struct trma_win *window, const void *origin_addr,
+                                    const void *compare_addr, void *result_addr, MPI_Datatype datatype,
+                                    int target_rank, MPI_Aint target_disp) {
     struct trma_rma rma = {.kind = TRMA_COUNT_COMPARE_AND_SWAP, .compare = compare_addr};
     struct side origin = {origin_addr, 1, datatype};
     struct side result = {result_addr, 1, datatype};

@@ -9,8 +9,9 @@
 #include "win/win_operation.h"
 
 /*
- * The short way of put and get, in line with the entry points: both sides the same dense datatype, the target
- * open and mapped. Everything else, every error included, is found by the long way (call_operations.c).
+ * The short way of put, get and the updates of one element, in line with the entry points: both sides the
+ * same dense datatype, the target open and mapped. Everything else, every error included, is found by the
+ * long way (call_operations.c).
  */
 int trma_operation_put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
@@ -18,6 +19,15 @@ int trma_operation_put(struct trma_win *window, const void *origin_addr, MPI_Cou
 int trma_operation_get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                        MPI_Count target_count, MPI_Datatype target_datatype);
+
+int trma_operation_accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                              MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                              MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op);
+int trma_operation_fetch_and_op(struct trma_win *window, const void *origin_addr, void *result_addr,
+                                MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op);
+int trma_operation_compare_and_swap(struct trma_win *window, const void *origin_addr,
+                                    const void *compare_addr, void *result_addr, MPI_Datatype datatype,
+                                    int target_rank, MPI_Aint target_disp);
 
 /* Where the target's bytes lie here and how many they are; NULL when the long way must be taken. */
 static inline void *trma_operation_quick(struct trma_win *window, MPI_Count origin_count,
@@ -77,6 +87,89 @@ static inline int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_
     }
     return trma_operation_get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                               target_count, target_datatype);
+}
+
+/*
+ * One predefined element at an open, mapped target: its address in the target, or 0 when the long way must be
+ * taken. The operation, when there is one, must be allowed on the element.
+ */
+static inline uintptr_t trma_operation_quick_element(struct trma_win *window, const struct trma_type *type,
+                                                     int target_rank, MPI_Aint target_disp) {
+    if (!type || type->element == TRMA_ELEMENT_MIXED || (uint32_t)target_rank >= window->size) {
+        return 0;
+    }
+    const struct trma_path *path = &window->core->targets[target_rank].path;
+    const char *at = trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp,
+                                            (size_t)(type->layout->true_high - type->layout->true_low));
+    return at ? path->mapped_low + (uintptr_t)(at - path->local) : 0;
+}
+
+/* False: nothing was done, take the long way. */
+static inline bool trma_operation_quick_update(struct trma_win *window, const void *origin_addr,
+                                               void *result_addr, MPI_Datatype datatype, int target_rank,
+                                               MPI_Aint target_disp, MPI_Op op, int *code) {
+    const struct trma_type *type =
+        (const struct trma_type *)trma_handle_find(&trma_types, (uintptr_t)datatype);
+    const struct trma_op *known = (const struct trma_op *)trma_handle_find(&trma_ops, (uintptr_t)op);
+    uintptr_t place = trma_operation_quick_element(window, type, target_rank, target_disp);
+
+    if (__builtin_expect(!place || !known || !trma_op_is_allowed(known, type->element), 0)) {
+        return false;
+    }
+    struct trma_target *target = &window->core->targets[target_rank];
+    *code = trma_win_conclude(window, trma_acc_fetch_and_op(&target->updates, &target->path, known->operation,
+                                                            type->element, origin_addr, result_addr, place));
+    return true;
+}
+
+static inline int trma_call_Fetch_and_op(struct trma_win *window, const void *origin_addr, void *result_addr,
+                                         MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+                                         MPI_Op op) {
+    int code;
+
+    if (__builtin_expect(trma_operation_quick_update(window, origin_addr, result_addr, datatype, target_rank,
+                                                     target_disp, op, &code),
+                         1)) {
+        return code;
+    }
+    return trma_operation_fetch_and_op(window, origin_addr, result_addr, datatype, target_rank, target_disp,
+                                       op);
+}
+
+static inline int trma_call_Compare_and_swap(struct trma_win *window, const void *origin_addr,
+                                             const void *compare_addr, void *result_addr,
+                                             MPI_Datatype datatype, int target_rank, MPI_Aint target_disp) {
+    const struct trma_type *type =
+        (const struct trma_type *)trma_handle_find(&trma_types, (uintptr_t)datatype);
+    uintptr_t place = trma_operation_quick_element(window, type, target_rank, target_disp);
+
+    if (__builtin_expect(!place || !trma_acc_compare_is_allowed(type->element), 0)) {
+        return trma_operation_compare_and_swap(window, origin_addr, compare_addr, result_addr, datatype,
+                                               target_rank, target_disp);
+    }
+    struct trma_target *target = &window->core->targets[target_rank];
+    return trma_win_conclude(window,
+                             trma_acc_compare_and_swap(&target->updates, &target->path, type->element,
+                                                       origin_addr, compare_addr, result_addr, place));
+}
+
+/* An accumulate of one element is a fetch_and_op whose result nobody wants. */
+static inline int trma_call_Accumulate(struct trma_win *window, const void *origin_addr,
+                                       MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank,
+                                       MPI_Aint target_disp, MPI_Count target_count,
+                                       MPI_Datatype target_datatype, MPI_Op op) {
+    enum { LARGEST_ELEMENT = 64 };
+
+    char nobody_wants[LARGEST_ELEMENT];
+    int code;
+
+    if (origin_count == 1 && target_count == 1 && origin_datatype == target_datatype &&
+        trma_operation_quick_update(window, origin_addr, nobody_wants, origin_datatype, target_rank,
+                                    target_disp, op, &code)) {
+        return code;
+    }
+    return trma_operation_accumulate(window, origin_addr, origin_count, origin_datatype, target_rank,
+                                     target_disp, target_count, target_datatype, op);
 }
 
 #endif

@@ -12,6 +12,9 @@
 struct trma_handle_table trma_types = {.object_size = sizeof(struct trma_type),
                                        .mutex = PTHREAD_MUTEX_INITIALIZER};
 
+struct trma_handle_table trma_ops = {.object_size = sizeof(struct trma_op),
+                                     .mutex = PTHREAD_MUTEX_INITIALIZER};
+
 static int keyval = MPI_KEYVAL_INVALID;
 
 /* What a predefined type is; together with its size that names the element. */
@@ -68,6 +71,11 @@ static struct trma_type *insert(MPI_Datatype datatype, struct trma_layout *layou
     }
     type->layout = layout;
     type->dense_size = layout->is_dense && layout->true_low == 0 ? layout->size : 0;
+    type->element = layout->element != TRMA_ELEMENT_MIXED &&
+                            layout->size == trma_acc_element_size(layout->element) &&
+                            layout->extent == (ptrdiff_t)trma_acc_element_extent(layout->element)
+                        ? layout->element
+                        : TRMA_ELEMENT_MIXED;
     trma_handle_insert(&trma_types, &type->handle, (uintptr_t)datatype);
     return type;
 }
@@ -230,7 +238,9 @@ struct trma_type *trma_type_find_slow(MPI_Datatype datatype) {
     return type;
 }
 
-int trma_type_operation(MPI_Op op) {
+_Static_assert(TRMA_ELEMENT_COUNT < 64, "struct trma_op has one bit per element");
+
+static void prepare_ops(void) {
     const struct {
         MPI_Op op;
         enum trma_operation operation;
@@ -245,9 +255,21 @@ int trma_type_operation(MPI_Op op) {
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].op == op) {
-            return rows[i].operation;
+        struct trma_op *op = (struct trma_op *)trma_handle_take(&trma_ops);
+        if (op) {
+            op->operation = rows[i].operation;
+            for (unsigned element = 0; element < TRMA_ELEMENT_COUNT; element++) {
+                bool allowed = trma_acc_operation_is_allowed(op->operation, (enum trma_element)element);
+                op->allowed |= (uint64_t)allowed << element;
+            }
+            trma_handle_insert(&trma_ops, &op->handle, (uintptr_t)rows[i].op);
         }
     }
-    return -1;
+}
+
+struct trma_op *trma_op_find_slow(MPI_Op op) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, prepare_ops);
+    return (struct trma_op *)trma_handle_find(&trma_ops, (uintptr_t)op);
 }

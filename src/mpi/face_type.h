@@ -2,6 +2,7 @@
 #ifndef TRMA_FACE_TYPE_H
 #define TRMA_FACE_TYPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "acc/acc_element.h"
@@ -18,9 +19,19 @@ struct trma_type {
     struct trma_layout *layout;
     size_t dense_size; /* bytes of one element when n elements are one stretch that starts at the address;
                           else 0 */
+    enum trma_element
+        element; /* when the type is one predefined element, laid out as that; else TRMA_ELEMENT_MIXED */
+};
+
+/* A predefined operation. */
+struct trma_op {
+    struct trma_handle handle;
+    enum trma_operation operation;
+    uint64_t allowed; /* bit e: the operation is allowed on element e */
 };
 
 extern struct trma_handle_table trma_types;
+extern struct trma_handle_table trma_ops;
 
 /* NULL: not a datatype that can be used (MPI_DATATYPE_NULL, or memory is exhausted). Thread-safe. */
 struct trma_type *trma_type_find_slow(MPI_Datatype datatype);
@@ -31,8 +42,17 @@ static inline struct trma_type *trma_type_find(MPI_Datatype datatype) {
     return __builtin_expect(found != NULL, 1) ? (struct trma_type *)found : trma_type_find_slow(datatype);
 }
 
-/* The predefined operation behind a handle, -1 for others (operations made by the user are not allowed in
- * RMA). */
-int trma_type_operation(MPI_Op op);
+struct trma_op *trma_op_find_slow(MPI_Op op);
+
+/* NULL: not a predefined operation (those made by the user are not allowed in RMA). Thread-safe. */
+static inline struct trma_op *trma_op_find(MPI_Op op) {
+    struct trma_handle *found = trma_handle_find(&trma_ops, (uintptr_t)op);
+
+    return __builtin_expect(found != NULL, 1) ? (struct trma_op *)found : trma_op_find_slow(op);
+}
+
+static inline bool trma_op_is_allowed(const struct trma_op *op, enum trma_element element) {
+    return op->allowed >> element & 1U;
+}
 
 #endif

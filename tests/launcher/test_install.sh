@@ -45,23 +45,31 @@ for mpi in "$@"; do
     check "$mpi: the program runs" sh -c "'$mpi_env' $mpi mpiexec -n 2 ./linked-$mpi | grep -q 'rank 1 of 2'"
 done
 
-# By CMake.
+# By CMake, as a user of each MPI would: with that MPI's compiler wrapper.
 mkdir -p consumer
 cat >consumer/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.16)
 project(consumer C)
 find_package(TrueRMA 0.1 REQUIRED)
-foreach(abi mpich openmpi)
-    file(WRITE ${CMAKE_BINARY_DIR}/user.c "#include <truerma.h>\nint main(void) { return 0; }\n")
-    add_executable(user-${abi} ${CMAKE_BINARY_DIR}/user.c)
-    target_link_options(user-${abi} PRIVATE LINKER:--no-as-needed)
-    target_link_libraries(user-${abi} PRIVATE TrueRMA::${abi})
-endforeach()
+add_executable(user user.c)
+target_link_libraries(user PRIVATE TrueRMA::${ABI})
 END
-check "find_package" cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler"
-check "a build with the package" cmake --build consumer/build
+cat >consumer/user.c <<'END'
+#include <truerma.h>
+int main(int argc, char **argv) {
+    int version[3];
+    MPI_Init(&argc, &argv);
+    int code = TRMA_Get_version(&version[0], &version[1], &version[2]);
+    MPI_Finalize();
+    return code != MPI_SUCCESS || version[0] != TRMA_VERSION_MAJOR;
+}
+END
 for abi in mpich openmpi; do
-    check "TrueRMA::$abi is linked" sh -c "readelf -d consumer/build/user-$abi | grep -q 'NEEDED.*libtruerma-$abi.so'"
+    consumer=consumer/build-$abi
+    check "find_package for $abi" cmake -S consumer -B $consumer -DCMAKE_PREFIX_PATH="$prefix" -DABI=$abi -DCMAKE_C_COMPILER=/usr/bin/mpicc.$abi
+    check "a build with the package for $abi" cmake --build $consumer
+    check "TrueRMA::$abi is linked" sh -c "readelf -d $consumer/user | grep -q 'NEEDED.*libtruerma-$abi.so'"
+    check "a program that calls TRMA_Get_version runs on $abi" "$mpi_env" $abi-debian mpiexec -n 1 $consumer/user
 done
 
 finish

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs and languages beyond our own C programs, life cycle, faults, and how TrueRMA comes into a process.
 
-# truerma_add_script_test(<test> TIMEOUT s LABELS label… COMMAND …): takes both cores.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# add_script_test(<test> TIMEOUT s LABELS label… COMMAND …): takes both cores.
 function(add_script_test name)
     cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;COMMAND" ${ARGN})
     add_test(NAME ${name} COMMAND ${arg_COMMAND})
@@ -19,4 +21,19 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
             COMMAND ${Python3_EXECUTABLE} "${CMAKE_CURRENT_SOURCE_DIR}/mpi4py_suite.py" "${TRUERMA_MPI_ENV}"
                     $<TARGET_FILE:truerma> "${CMAKE_BINARY_DIR}/mpi4py" ${mpi} ${ranks})
     endforeach()
+endforeach()
+
+# How TrueRMA comes into a process, and what it shows to the linker.
+foreach(mpi ${TRUERMA_MPIS_FOUND})
+    string(REGEX REPLACE "-.*" "" abi ${mpi})
+    add_script_test(mpi.interpose.${mpi} TIMEOUT 180 LABELS mpi
+        COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/interpose.sh" "${TRUERMA_MPI_ENV}" $<TARGET_FILE:truerma>
+                $<TARGET_FILE_DIR:truerma-${abi}> "${CMAKE_CURRENT_BINARY_DIR}/interpose-${mpi}" ${mpi}
+                "${CMAKE_CURRENT_SOURCE_DIR}")
+    # Where this MPI's library lies: what a program that it has linked loads.
+    add_script_test(mpi.interpose-symbols.${mpi} TIMEOUT 60 LABELS mpi
+        COMMAND ${TRUERMA_MPI_ENV} ${mpi} bash -c
+                "exec \"$0\" \"$1\" \"$2\" \"$3\" \"$(ldd \"$4\" | sed -n 's/.*libmpi\\(ch\\)\\?[.]so[.0-9]* => \\([^ ]*\\) .*/\\2/p')\""
+                ${Python3_EXECUTABLE} "${CMAKE_CURRENT_SOURCE_DIR}/interpose_symbols.py" $<TARGET_FILE:truerma-${abi}>
+                "${CMAKE_BINARY_DIR}/src/mpi/${abi}/exports.map" "${CMAKE_BINARY_DIR}/mpi/${mpi}/test-pscw")
 endforeach()

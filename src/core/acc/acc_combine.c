@@ -7,10 +7,12 @@
 static trma_acc_kernel_table *choose_vector_kernels(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
         return &trma_acc_kernels_avx512;
-    if (__builtin_cpu_supports("avx2"))
+    }
+    if (__builtin_cpu_supports("avx2")) {
         return &trma_acc_kernels_avx2;
+    }
 #endif
     return &trma_acc_kernels_baseline;
 }
@@ -28,15 +30,17 @@ trma_acc_kernel *trma_acc_kernel_find(enum trma_operation operation, enum trma_e
         atomic_store_explicit(&vector_kernels, table, memory_order_relaxed);
     }
     trma_acc_kernel *kernel = (*table)[operation][element];
-    for (size_t i = 0; !kernel && i < sizeof(other_families) / sizeof(other_families[0]); i++)
+    for (size_t i = 0; !kernel && i < sizeof(other_families) / sizeof(other_families[0]); i++) {
         kernel = (*other_families[i])[operation][element];
+    }
     return kernel;
 }
 
 void trma_acc_combine(enum trma_operation operation, enum trma_element element, void *target,
                       const void *origin, size_t n) {
-    if (operation == TRMA_OPERATION_REPLACE)
+    if (operation == TRMA_OPERATION_REPLACE) {
         trma_acc_copy(element, target, origin, n);
-    else if (operation != TRMA_OPERATION_NO_OP)
+    } else if (operation != TRMA_OPERATION_NO_OP) {
         trma_acc_kernel_find(operation, element)(target, origin, n);
+    }
 }

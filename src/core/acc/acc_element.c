@@ -105,8 +105,9 @@ void trma_acc_copy(enum trma_element element, void *to, const void *from, size_t
     for (size_t i = 0; i < n; i++) {
         char *to_element = (char *)to + i * shape->extent;
         const char *from_element = (const char *)from + i * shape->extent;
-        for (size_t b = 0; b < shape->n_blocks; b++)
-            memcpy(to_element + shape->blocks[b].offset, from_element + shape->blocks[b].offset,
-                   shape->blocks[b].length);
+        for (size_t b = 0; b < shape->n_blocks; b++) {
+            const struct trma_element_block *block = &shape->blocks[b];
+            memcpy(to_element + block->offset, from_element + block->offset, block->length);
+        }
     }
 }

@@ -21,10 +21,12 @@
             memcpy(&b, from, sizeof(b));                                                                     \
             memcpy(&a_index, to + offsetof(pair, index), sizeof(a_index));                                   \
             memcpy(&b_index, from + offsetof(pair, index), sizeof(b_index));                                 \
-            if (b wins a)                                                                                    \
+            if (b wins a) {                                                                                  \
                 memcpy(to, &b, sizeof(b));                                                                   \
-            if (b wins a || (a == b && b_index < a_index))                                                   \
+            }                                                                                                \
+            if (b wins a || (a == b && b_index < a_index)) {                                                 \
                 memcpy(to + offsetof(pair, index), &b_index, sizeof(b_index));                               \
+            }                                                                                                \
         }                                                                                                    \
     }
 

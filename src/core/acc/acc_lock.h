@@ -41,8 +41,9 @@ static inline bool trma_acc_lock_try(const struct trma_acc_context *context, uns
 enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsigned stripe);
 
 static inline enum trma_status trma_acc_lock_take(const struct trma_acc_context *context, unsigned stripe) {
-    if (__builtin_expect(trma_acc_lock_try(context, stripe), 1))
+    if (__builtin_expect(trma_acc_lock_try(context, stripe), 1)) {
         return TRMA_OK;
+    }
     return trma_acc_lock_wait(context, stripe);
 }
 

@@ -7,26 +7,16 @@
 #include <unistd.h>
 
 #include "mem_adopt_guard.h"
+#include "mem_adopt_huge.h"
+#include "mem_adopt_pagemap.h"
 #include "mem_backing.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
 
 /* So much is exchanged at a time. */
 #define PIECE ((size_t)32 << 20)
-
-/* Bits of an entry of /proc/self/pagemap (Documentation/admin-guide/mm/pagemap.rst). */
-#define PAGE_IS_PRESENT   (1ULL << 63)
-#define PAGE_IS_SWAPPED   (1ULL << 62)
-#define PAGE_IS_EXCLUSIVE (1ULL << 56)
-
-enum page_state {
-    PAGE_UNTOUCHED,
-    PAGE_MAYBE_ZERO, /* shared: by a fork, or the kernel's page of zeros, which a read of untouched memory
-                        leaves */
-    PAGE_TOUCHED
-};
 
 static off_t offset_of(const struct trma_exchange *exchange, uintptr_t address) {
     return (off_t)(exchange->file_offset + (address - exchange->low));
@@ -66,34 +56,27 @@ static bool is_zero(uintptr_t page, size_t size) {
     return true;
 }
 
-static enum page_state state_of(uint64_t entry, const struct trma_exchange *exchange) {
+/* Must this page be copied? Pages that were never written stay holes of the file. */
+static bool has_content(const struct trma_exchange *exchange, uintptr_t page, enum trma_page_state state) {
     if (exchange->kind.is_file_backed) {
-        return PAGE_TOUCHED; /* what was never touched has the file's content */
+        return true; /* what was never touched has the file's content */
     }
-    if ((entry & (PAGE_IS_PRESENT | PAGE_IS_SWAPPED)) == 0) {
-        return PAGE_UNTOUCHED;
-    }
-    return (entry & PAGE_IS_PRESENT) != 0 && (entry & PAGE_IS_EXCLUSIVE) == 0 ? PAGE_MAYBE_ZERO
-                                                                              : PAGE_TOUCHED;
+    return state == TRMA_PAGE_TOUCHED ||
+           (state == TRMA_PAGE_MAYBE_ZERO && !is_zero(page, trma_mem_page_size()));
 }
 
-/* Copies what is in [low, high) into the file; pages that were never written stay holes of it. */
 static bool copy_to_file(const struct trma_exchange *exchange, int pagemap, uintptr_t low, uintptr_t high) {
-    enum { ENTRIES = 512 };
-    uint64_t entries[ENTRIES];
+    enum trma_page_state states[TRMA_PAGEMAP_BATCH];
     size_t page = trma_mem_page_size();
     uintptr_t run = low; /* [run, at) is to be copied */
     uintptr_t at = low;
     while (at < high) {
-        size_t wanted = (high - at) / page < ENTRIES ? (high - at) / page : ENTRIES;
-        ssize_t size = (ssize_t)(wanted * sizeof entries[0]);
-        if (pread(pagemap, entries, (size_t)size, (off_t)(at / page * sizeof entries[0])) != size) {
+        size_t n = (high - at) / page < TRMA_PAGEMAP_BATCH ? (high - at) / page : TRMA_PAGEMAP_BATCH;
+        if (!trma_mem_pagemap_read(pagemap, at, n, states)) {
             return false;
         }
-        for (size_t i = 0; i < wanted; i++, at += page) {
-            enum page_state state = state_of(entries[i], exchange);
-            bool is_hole = state == PAGE_UNTOUCHED || (state == PAGE_MAYBE_ZERO && is_zero(at, page));
-            if (is_hole) {
+        for (size_t i = 0; i < n; i++, at += page) {
+            if (!has_content(exchange, at, states[i])) {
                 if (!write_all(exchange, run, at)) {
                     return false;
                 }
@@ -138,17 +121,21 @@ static bool visit_data(const struct trma_exchange *exchange, uintptr_t low, uint
     return true;
 }
 
-/* Puts the whole huge pages inside a stretch that is all there onto huge pages; the kernel may have none,
- * which is no harm. */
 static bool collapse_stretch(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high,
                              void *context) {
     (void)exchange;
     (void)context;
-    uintptr_t first = (low + TRMA_HUGE_PAGE - 1) & ~(TRMA_HUGE_PAGE - 1);
-    uintptr_t last = high & ~(TRMA_HUGE_PAGE - 1);
-    if (first < last) {
-        (void)madvise((void *)first, last - first, MADV_COLLAPSE);
-    }
+    trma_mem_huge_collapse(low, high);
+    return true;
+}
+
+/* Makes the new mapping's page tables in one go, rather than by a fault for each page when the program goes
+ * on. */
+static bool populate_stretch(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high,
+                             void *context) {
+    (void)exchange;
+    (void)context;
+    (void)madvise((void *)low, high - low, MADV_POPULATE_READ);
     return true;
 }
 
@@ -159,6 +146,9 @@ static uintptr_t piece_end(uintptr_t at, uintptr_t high) {
 
 static bool piece_to_file(const struct trma_exchange *exchange, struct trma_guard *guard, int pagemap,
                           uintptr_t low, uintptr_t high, const char **reason) {
+    if (!exchange->kind.refuses_huge) {
+        trma_mem_huge_prepare(exchange->file, (size_t)offset_of(exchange, low), pagemap, low, high);
+    }
     if (!trma_mem_guard_hold(guard, low, high)) {
         *reason = "other threads are running, and userfaultfd cannot hold back writes to this kind of memory";
         return false;
@@ -200,9 +190,7 @@ enum trma_status trma_mem_pages_to_file(const struct trma_exchange *exchange, co
         (void)trma_mem_pages_to_private(exchange, exchange->low, at);
         return TRMA_ERR_REFUSED;
     }
-    if (exchange->kind.has_huge || exchange->kind.wants_huge) {
-        (void)visit_data(exchange, exchange->low, exchange->high, collapse_stretch, NULL);
-    }
+    (void)visit_data(exchange, exchange->low, exchange->high, populate_stretch, NULL);
     return TRMA_OK;
 }
 

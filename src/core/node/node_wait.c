@@ -39,8 +39,8 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
         return false;
     }
 
-    uint64_t start = trma_node_clock_ns();
-    uint64_t poked = start;
+    uint64_t start = 0;
+    uint64_t poked = 0;
     for (;;) {
         for (int i = 0; i < SPINS_PER_LOOK; i++) {
             if (ready(argument)) {
@@ -48,7 +48,11 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
             }
             trma_node_relax();
         }
+        /* The clock is looked at only now: most waits are shorter than it takes. */
         uint64_t now = trma_node_clock_ns();
+        if (!start) {
+            start = poked = now;
+        }
         if (now - start > (uint64_t)waiter->spin_us * 1000U) {
             return false;
         }

@@ -255,7 +255,7 @@ enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group
     for (uint32_t i = 0; i < n; i++) {
         struct trma_target *origin = &window->targets[group[i]];
         window->post_group[i] = group[i];
-        trma_sync_pscw_announce(&origin->words->pairs[window->me], ++origin->exposed);
+        trma_sync_pscw_announce(&origin->words->pairs[window->me].posted, ++origin->exposed);
         trma_node_doorbell_notify(window->team->bells[group[i]], window->team->waiter.needs_fence);
     }
     window->n_posted = n;
@@ -277,7 +277,7 @@ static bool have_completed(void *argument) {
 
     while (exposure->n_done < window->n_posted) {
         uint32_t origin = window->post_group[exposure->n_done];
-        if (!trma_sync_pscw_reached(trma_win_own_completed(window, origin),
+        if (!trma_sync_pscw_reached(&window->words->pairs[origin].completed,
                                     window->targets[origin].exposed)) {
             return false;
         }

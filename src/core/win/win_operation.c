@@ -4,13 +4,6 @@
 #include "win_deferred.h"
 #include "win_epoch.h"
 
-static enum trma_status wait_for_stripe(void *argument, uint32_t owner, unsigned tries) {
-    const struct trma_window *window = argument;
-
-    (void)owner; /* any dead member ends the program's use of the window, so all are looked at */
-    return trma_node_wait_step(&window->team->waiter, tries);
-}
-
 /* Finds the path to the operation's target bytes; TRMA_ERR_RANGE when the window has no memory there. */
 static enum trma_status find_path(struct trma_window *window, const struct trma_rma *rma,
                                   struct trma_path *path) {
@@ -41,8 +34,7 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
 static enum trma_status perform_along(struct trma_window *window, const struct trma_rma *rma,
                                       const struct trma_path *path) {
     struct trma_target *target = &window->targets[rma->target];
-    struct trma_acc_context context = {
-        .domain = &target->words->updates, .me = window->me, .wait = wait_for_stripe, .argument = window};
+    const struct trma_acc_context *updates = &target->updates;
 
     if (!rma->place.count || !rma->place.layout->size) {
         return TRMA_OK;
@@ -53,16 +45,16 @@ static enum trma_status perform_along(struct trma_window *window, const struct t
     case TRMA_COUNT_GET:
         return trma_move_get(path, &rma->origin, &rma->place, &target->outstanding);
     case TRMA_COUNT_ACCUMULATE:
-        return trma_acc_update(&context, path, rma->operation, rma->element, &rma->origin, NULL, &rma->place);
+        return trma_acc_update(updates, path, rma->operation, rma->element, &rma->origin, NULL, &rma->place);
     case TRMA_COUNT_GET_ACCUMULATE:
-        return trma_acc_update(&context, path, rma->operation, rma->element, &rma->origin, &rma->result,
+        return trma_acc_update(updates, path, rma->operation, rma->element, &rma->origin, &rma->result,
                                &rma->place);
     case TRMA_COUNT_FETCH_AND_OP:
-        return trma_acc_fetch_and_op(&context, path, rma->operation, rma->element,
+        return trma_acc_fetch_and_op(updates, path, rma->operation, rma->element,
                                      (const void *)rma->origin.address, (void *)rma->result.address,
                                      rma->place.address);
     case TRMA_COUNT_COMPARE_AND_SWAP:
-        return trma_acc_compare_and_swap(&context, path, rma->element, (const void *)rma->origin.address,
+        return trma_acc_compare_and_swap(updates, path, rma->element, (const void *)rma->origin.address,
                                          rma->compare, (void *)rma->result.address, rma->place.address);
     case TRMA_COUNT_KINDS:
         break;

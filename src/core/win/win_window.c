@@ -8,15 +8,8 @@
 #include "../mem/mem_map.h"
 #include "win_deferred.h"
 
-/* Sequence words of one cache line: posted and completed start on lines of their own. */
-enum { WORDS_PER_LINE = 64 / sizeof(atomic_uint) };
-
-static size_t pair_stride(uint32_t members) {
-    return (members + WORDS_PER_LINE - 1) / WORDS_PER_LINE * WORDS_PER_LINE;
-}
-
 static size_t words_size(uint32_t members) {
-    return sizeof(struct trma_window_words) + 2 * pair_stride(members) * sizeof(atomic_uint);
+    return sizeof(struct trma_window_words) + members * sizeof(struct trma_pscw_words);
 }
 
 void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, uint32_t disp_unit,
@@ -116,6 +109,13 @@ static struct trma_window *allocate_window(uint32_t size) {
     return window;
 }
 
+static enum trma_status wait_for_stripe(void *argument, uint32_t owner, unsigned tries) {
+    const struct trma_window *window = argument;
+
+    (void)owner; /* any dead member ends the program's use of the window, so all are looked at */
+    return trma_node_wait_step(&window->team->waiter, tries);
+}
+
 enum trma_status trma_win_window_create(struct trma_team *team, const struct trma_window_card *cards,
                                         struct trma_window_words *words,
                                         const struct trma_window_options *options, struct trma_window **out,
@@ -156,17 +156,16 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         return status;
     }
     for (uint32_t i = 0; i < team->size; i++) {
-        window->targets[i].posted = &words->pairs[i];
-        window->targets[i].completed = &window->targets[i].words->pairs[pair_stride(team->size) + team->me];
+        struct trma_target *target = &window->targets[i];
+        target->posted = &words->pairs[i].posted;
+        target->completed = &target->words->pairs[team->me].completed;
+        target->updates = (struct trma_acc_context){
+            .domain = &target->words->updates, .me = team->me, .wait = wait_for_stripe, .argument = window};
     }
     window->fence = (struct trma_barrier){
         .size = team->size, .me = team->me, .words = window->fence_words, .bells = team->bells};
     *out = window;
     return TRMA_OK;
-}
-
-atomic_uint *trma_win_own_completed(struct trma_window *window, uint32_t origin) {
-    return &window->words->pairs[pair_stride(window->size) + origin];
 }
 
 void trma_win_window_destroy(struct trma_window *window) {

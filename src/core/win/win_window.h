@@ -15,6 +15,7 @@
 #include "../node/node_team.h"
 #include "../sync/sync_barrier.h"
 #include "../sync/sync_lock.h"
+#include "../sync/sync_pscw.h"
 #include "../trma_status.h"
 #include "win_attach.h"
 #include "win_statistics.h"
@@ -30,8 +31,8 @@ struct trma_window_words {
     struct trma_barrier_words fence;
     struct trma_acc_domain updates;
     struct trma_attach_words attached; /* dynamic windows only */
-    /* posted[0..n) and, a whole number of cache lines later, completed[0..n): see sync_pscw.h */
-    _Alignas(64) atomic_uint pairs[];
+    /* One per member, at its rank: what that member announces to this one, see sync_pscw.h. */
+    _Alignas(64) struct trma_pscw_words pairs[];
 };
 
 /* Plain data, travels by trma_node_team_exchange. */
@@ -85,6 +86,7 @@ struct trma_target {
     uint32_t exposed;                /* exposure epochs opened for it as an origin */
     enum trma_lock_kind lock;
     bool in_start_group;
+    struct trma_acc_context updates; /* for accumulates to it */
     struct trma_outstanding outstanding;
     struct trma_deferred *first_deferred; /* operations that wait for its post, in order */
     struct trma_deferred *last_deferred;
@@ -153,9 +155,6 @@ void trma_win_window_destroy(struct trma_window *window);
 /* The path of a target as a word for people: "self", "mapped", "mapped + cma", "cma", "dynamic", "none" (no
  * memory). */
 const char *trma_win_target_path_name(const struct trma_window *window, uint32_t target);
-
-/* The word in which `origin` counts its access epochs towards this process. */
-atomic_uint *trma_win_own_completed(struct trma_window *window, uint32_t origin);
 
 static inline void trma_win_guard_enter(struct trma_window *window) {
     if (window->is_threaded) {

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mem_adopt_huge.h"
+
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mem_adopt_pagemap.h"
+#include "mem_backing.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
+/* After so many refusals in a row there is no huge page to be had; each costs the kernel a search. */
+#define MOST_REFUSALS 2
+
+static uintptr_t first_extent(uintptr_t low) {
+    return (low + TRMA_HUGE_PAGE - 1) & ~((uintptr_t)TRMA_HUGE_PAGE - 1);
+}
+
+void trma_mem_huge_prepare(int file, size_t file_offset, int pagemap, uintptr_t low, uintptr_t high) {
+    uintptr_t first = first_extent(low);
+    uintptr_t last = high & ~((uintptr_t)TRMA_HUGE_PAGE - 1);
+    if (first >= last) {
+        return;
+    }
+    size_t size = last - first;
+    off_t offset = (off_t)(file_offset + (first - low));
+    /* Somewhere else, since the place itself still holds the private pages. */
+    size_t room = size + TRMA_HUGE_PAGE;
+    void *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) {
+        return;
+    }
+    void *view = (void *)first_extent((uintptr_t)reserved);
+    int refusals = 0;
+    if (mmap(view, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, offset) != MAP_FAILED) {
+        for (size_t at = 0; at < size && refusals < MOST_REFUSALS; at += TRMA_HUGE_PAGE) {
+            if (trma_mem_pagemap_is_full(pagemap, first + at, first + at + TRMA_HUGE_PAGE)) {
+                refusals = madvise((char *)view + at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0 ? 0 : refusals + 1;
+            }
+        }
+    }
+    munmap(reserved, room);
+}
+
+void trma_mem_huge_collapse(uintptr_t low, uintptr_t high) {
+    int refusals = 0;
+    for (uintptr_t at = first_extent(low); at + TRMA_HUGE_PAGE <= high && refusals < MOST_REFUSALS;
+         at += TRMA_HUGE_PAGE) {
+        refusals = madvise((void *)at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0 ? 0 : refusals + 1;
+    }
+}

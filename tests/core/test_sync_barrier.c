@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "team_fixture.h"
+
+#include "sync/sync_barrier.h"
+
+/* Everybody counts up before entering; after leaving, nobody may be found behind or more than one step ahead. */
+static void pass_and_look(struct actor *actor, unsigned passes) {
+    struct trma_waiter *waiter = &actor->team->waiter;
+    uint64_t waited = 0;
+
+    for (uint64_t pass = 1; pass <= passes; pass++) {
+        scene_set(actor->scene, actor->me, pass);
+        CHECK(trma_sync_barrier_pass(&actor->team->barrier, waiter, NULL, &waited) == TRMA_OK);
+        for (uint32_t i = 0; i < actor->size; i++) {
+            uint64_t other = scene_get(actor->scene, i);
+            CHECK(other == pass || other == pass + 1);
+        }
+    }
+}
+
+static void play_stress(struct actor *actor) {
+    pass_and_look(actor, play_often(1000));
+}
+
+static void test_all_sizes(void **state) {
+    (void)state;
+    for (uint32_t size = 1; size <= PLAY_MEMBERS; size++) {
+        play_run(size, play_stress);
+    }
+}
+
+static void test_without_membarrier(void **state) {
+    (void)state;
+    struct scene *scene = scene_open();
+    atomic_store(&scene->plain_fences, 1);
+    play_run_in(scene, 4, play_stress);
+    scene_close(scene);
+}
+
+/* Plain stores before the barrier are seen by everybody behind it. */
+static void play_publish(struct actor *actor) {
+    uint32_t *numbers = (uint32_t *)actor->scene->area;
+    unsigned passes = play_often(500);
+
+    for (unsigned pass = 1; pass <= passes; pass++) {
+        numbers[actor->me] = pass * 100 + actor->me;
+        CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+        for (uint32_t i = 0; i < actor->size; i++) {
+            CHECK(numbers[i] == pass * 100 + i);
+        }
+        CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    }
+}
+
+static void test_publishes_plain_stores(void **state) {
+    (void)state;
+    play_run(5, play_publish);
+}
+
+/* The words are compared as a circle: nothing happens where they pass 2^32. */
+static void play_wrap(struct actor *actor) {
+    const uint32_t start = UINT32_MAX - 20;
+    struct trma_barrier *barrier = &actor->team->barrier;
+
+    for (unsigned round = 0; round < TRMA_BARRIER_ROUNDS; round++) {
+        atomic_store(&barrier->words[actor->me]->arrived[round], start);
+    }
+    barrier->sequence = start;
+    scene_gather(actor, 2);
+    pass_and_look(actor, 50);
+    CHECK(barrier->sequence == start + 50);
+}
+
+static void test_wraps_around(void **state) {
+    (void)state;
+    play_run(2, play_wrap);
+    play_run(5, play_wrap);
+}
+
+/* A member that never comes because it is dead. */
+static void play_absent(struct actor *actor) {
+    CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    if (actor->me == 1) {
+        scene_await(actor->scene, 0, actor->size - 1);
+        play_die(actor);
+    }
+    scene_add(actor->scene, 0, 1);
+    play_check_death(actor, trma_node_team_barrier(actor->team));
+}
+
+static void test_dead_member(void **state) {
+    (void)state;
+    play_run_with_victim(2, 1, play_absent);
+    play_run_with_victim(5, 1, play_absent);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_sizes),    cmocka_unit_test(test_without_membarrier),
+        cmocka_unit_test(test_publishes_plain_stores), cmocka_unit_test(test_wraps_around),
+        cmocka_unit_test(test_dead_member),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -108,26 +108,31 @@ class Campaign:
         self.pending.remove(job)
 
     def execute(self, job):
-        """Runs a job, or takes its outcome from the store; again while the machine was busy, as often as allowed."""
+        """Runs a job, or takes its outcome from the store. Runs it again, as often as allowed, while the machine was busy
+        or the host alone crashed."""
         key = runner.fingerprint_of(job, self.with_command)
         kept = self.store.get(key)
         if kept and kept["outcome"]["status"] == "ok" and not kept["outcome"]["busy"]:
             self.pending.remove(job)
             return runner.Outcome(**kept["outcome"])
+        reason = ""
         for attempt in range(self.retries + 1):
-            again = " (again: the machine was busy)" if attempt else ""
+            again = f" (again: {reason})" if attempt else ""
             self.progress.show(f"{job.name()}, launch {job.launch + 1}{again}", self.left())
             outcome = runner.run(job, self.with_command)
             self.measured[(job.host, job.variant, job.program, job.args)] = outcome.seconds
             late = time.monotonic() + self.quiet_wait_s + outcome.seconds > self.retry_until
-            if outcome.status != "ok" or not outcome.busy or attempt == self.retries or late:
+            host_crashed = outcome.status == "crash" and job.variant == ALONE
+            if attempt == self.retries or not (host_crashed or outcome.status == "ok" and outcome.busy and not late):
                 break
-            self.progress.show("waiting until other processes leave the machine alone", self.left())
-            wait_for_quiet(self.quiet_wait_s)
+            reason = "the host crashed" if host_crashed else "the machine was busy"
+            if not host_crashed:
+                self.progress.show("waiting until other processes leave the machine alone", self.left())
+                wait_for_quiet(self.quiet_wait_s)
         self.pending.remove(job)
         self.store.put(key, job, outcome)
-        # A host that hangs by itself is a fact about it; everything else that goes wrong is an error.
-        if outcome.status == "failed" or (outcome.status == "hang" and job.variant != ALONE):
+        # A host that hangs or crashes by itself is a fact about it; everything else that goes wrong is an error.
+        if outcome.status == "failed" or (outcome.status != "ok" and job.variant != ALONE):
             self.failures.append((job, outcome))
             self.progress.clear()
             print(f"FAILED: {job.name()}: {outcome.message}", file=sys.stderr)

@@ -122,4 +122,7 @@ def finish(options, store, runs, machine, titles, names, skipped):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("\ninterrupted")

@@ -8,6 +8,7 @@ from runner import ALONE, LIMIT, Job
 
 SMALL = "8,1K,8K"
 OVERSUBSCRIBED_ORIGINS = 7
+QUICK_TIMEOUT_S = 30.0  # several times what a short form takes; a host that hangs must not cost the demo its time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +80,8 @@ EXPERIMENTS = {e.name: e for e in (
 def jobs(experiment, host, variant, launch, quick, pin="auto"):
     """The launches of an experiment for one host and variant."""
     parts = experiment.quick if quick else experiment.full
-    return [Job(host, variant, program, (*args, "--pin", pin), ranks, launch, experiment.timeout_s,
+    timeout_s = QUICK_TIMEOUT_S if quick else experiment.timeout_s
+    return [Job(host, variant, program, (*args, "--pin", pin), ranks, launch, timeout_s,
                 estimate_s=estimate(experiment.name, host, variant, quick))
             for program, ranks, args in parts]
 

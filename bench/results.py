@@ -30,16 +30,15 @@ class Results:
     """Values by (host, variant) and identity; launches on a busy machine count only where there is no other."""
 
     def __init__(self, runs):
-        self.values, self.hangs, self.attempted = {}, {}, set()
+        self.values, self.mishaps, self.attempted = {}, {}, set()
         ordered = sorted(runs, key=lambda run: run["outcome"]["busy"])
         for run in ordered:
             self._add(run["job"], run["outcome"])
 
     def _add(self, job, outcome):
         self.attempted.add((job["host"], job["program"]))
-        if outcome["status"] == "hang":
-            self.hangs.setdefault((job["host"], job["variant"]), set()).add(job["program"])
         if outcome["status"] != "ok":
+            self.mishaps[(job["host"], job["variant"], job["program"])] = outcome["status"]
             return
         for cell in outcome["cells"]:
             key = (job["host"], job["variant"], self._identity(cell))
@@ -65,8 +64,9 @@ class Results:
     def limit(self, **wanted):
         return self.find("", LIMIT, bench="limit", **wanted)
 
-    def hung(self, host, variant, program):
-        return program in self.hangs.get((host, variant), ())
+    def mishap(self, host, variant, program):
+        """How a program ended that did not end well (failed, crash, hang), or a dash."""
+        return self.mishaps.get((host, variant, program), "–")
 
     def any_busy(self):
         return any(value.busy for value in self.values.values())
@@ -86,9 +86,9 @@ def three_digits(number):
     return f"{number:.{decimals}f}"
 
 
-def value_text(value, hung=False):
+def value_text(value, otherwise="–"):
     if value is None:
-        return "hang" if hung else "–"
+        return otherwise
     return time_text(value.of(), value.busy)
 
 

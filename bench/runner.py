@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the benchmark programs beneath a host MPI, alone or with TrueRMA, and keeps what they print.
 
-A job is one launch of one program. It ends in one of these ways: ok; failed (a check, a crash, no output); hang (it
-was ended after its time limit). A job during which other processes used the machine is marked busy."""
+A job is one launch of one program. It ends in one of these ways: ok; failed (a check, a wrong command line); crash
+(ended by a signal, or without a word); hang (it was ended after its time limit). A job during which other processes used the machine is marked busy."""
 
 import dataclasses
 import hashlib
@@ -47,7 +47,7 @@ class Job:
 
 @dataclasses.dataclass
 class Outcome:
-    status: str  # ok, failed, hang
+    status: str  # ok, failed, crash, hang
     seconds: float
     other_cores: float  # what other processes used meanwhile, in cores
     busy: bool
@@ -158,6 +158,7 @@ def run(job, with_command, build=BUILD):
     if hang:
         outcome.status, outcome.message = "hang", f"ended after {job.timeout_s:.0f} s"
     elif process.returncode != 0 or not cells:
-        outcome.status = "failed"
+        told = "CHECK FAILED" in output or process.returncode == 2
+        outcome.status = "failed" if told else "crash"
         outcome.message = f"exit status {process.returncode}: {last_words(output)}"
     return outcome

@@ -43,8 +43,8 @@ def skew_tables(results, titles):
                 for variant, name in ((ALONE, "alone"), (WITH, "TrueRMA")):
                     values = {n: results.find(host, variant, bench="skew", side=side, flavour=flavour, n=n)
                               for n in orders}
-                    hung = results.hung(host, variant, "skew")
-                    row = [title, flavour_title, name] + [value_text(values[n], hung) for n in orders]
+                    mishap = results.mishap(host, variant, "skew")
+                    row = [title, flavour_title, name] + [value_text(values[n], mishap) for n in orders]
                     rows.append(row + ([growth_text(values)] if side == "origin" else []))
             rows.append(None)
         if side == "origin":
@@ -72,8 +72,8 @@ def growth_text(values):
 
 def pair_columns(results, host, program, **wanted):
     alone, with_ = results.pair(host, bench=program, **wanted)
-    return [value_text(alone, results.hung(host, ALONE, program)), value_text(with_, results.hung(host, WITH, program)),
-            ratio_text(alone, with_)]
+    return [value_text(alone, results.mishap(host, ALONE, program)),
+            value_text(with_, results.mishap(host, WITH, program)), ratio_text(alone, with_)]
 
 
 def stall_tables(results, titles):
@@ -146,7 +146,8 @@ def generic_tables(results, titles, bench):
             row = [size_text(fields[n]) if n == "size" else str(fields.get(n, "")) for n in names]
             for flavour, _ in FLAVOURS:
                 pair = results.pair(host, **dict(fields, flavour=flavour))
-                row += [number_text(value, field) for value in pair]
+                row += [number_text(value, field, results.mishap(host, variant, fields["bench"]))
+                        for variant, value in zip((ALONE, WITH), pair)]
             rows.append(row)
         head = names + ["created: alone", "TrueRMA", "allocated: alone", "TrueRMA"]
         note = f"in {unit}" if unit else "time"
@@ -154,9 +155,9 @@ def generic_tables(results, titles, bench):
     return tables
 
 
-def number_text(value, field):
+def number_text(value, field, otherwise):
     if value is None:
-        return "–"
+        return otherwise
     if field == "median_us":
         return time_text(value.of(), value.busy)
     return ("~" if value.busy else "") + f"{value.of(field):.3g}"

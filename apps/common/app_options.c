@@ -13,6 +13,7 @@
 
 static const char *const comm_names[] = {"p2p", "rma", "rma-nb", NULL};
 static const char *const flavour_names[] = {"create", "allocate", NULL};
+static const char class_names[APP_CLASSES + 1] = "SWAB";
 
 /* getopt_long's return values: the common options, then the application's by their place in its table. */
 enum {
@@ -31,6 +32,10 @@ const char *app_comm_name(enum app_comm comm) {
 
 const char *app_flavour_name(enum app_flavour flavour) {
     return flavour_names[flavour];
+}
+
+int app_class_index(const struct app_options *options) {
+    return (int)(strchr(class_names, options->problem_class) - class_names);
 }
 
 /* The state of one command line being read: the first complaint is kept, and said by rank 0 later. */

@@ -97,6 +97,10 @@ enum { APP_OPTIONS_RUN = -1 };
 int app_options_parse(const struct app_description *application, int argc, char **argv,
                       struct app_options *options);
 
+/* The place of the problem's class in a table with a value for each of S, W, A and B. */
+enum { APP_CLASSES = 4 };
+int app_class_index(const struct app_options *options);
+
 /* The words as typed on the command line: "rma-nb", "create". */
 const char *app_comm_name(enum app_comm comm);
 const char *app_flavour_name(enum app_flavour flavour);

@@ -7,18 +7,32 @@ void app_timer_reset(struct app_timer *timer) {
     *timer = (struct app_timer){0};
 }
 
+static void enter(struct app_timer *timer, enum app_phase phase, double now) {
+    if (timer->depth[phase]++ == 0)
+        timer->started[phase] = now;
+}
+
+static void leave(struct app_timer *timer, enum app_phase phase, double now) {
+    if (--timer->depth[phase] == 0)
+        timer->elapsed[phase] += now - timer->started[phase];
+}
+
 void app_timer_start(struct app_timer *timer, enum app_phase phase) {
     if (timer == NULL)
         return;
-    if (timer->depth[phase]++ == 0)
-        timer->started[phase] = MPI_Wtime();
+    const double now = MPI_Wtime();
+    enter(timer, phase, now);
+    if (phase == APP_PHASE_WAITING)
+        enter(timer, APP_PHASE_COMMUNICATION, now);
 }
 
 void app_timer_stop(struct app_timer *timer, enum app_phase phase) {
     if (timer == NULL)
         return;
-    if (--timer->depth[phase] == 0)
-        timer->elapsed[phase] += MPI_Wtime() - timer->started[phase];
+    const double now = MPI_Wtime();
+    leave(timer, phase, now);
+    if (phase == APP_PHASE_WAITING)
+        leave(timer, APP_PHASE_COMMUNICATION, now);
 }
 
 struct app_timing app_timer_collect(const struct app_timer *timer, MPI_Comm comm) {

@@ -30,7 +30,8 @@ struct app_timing {
 /* Sets all phases to zero; none may be running. */
 void app_timer_reset(struct app_timer *timer);
 
-/* Starts and stops a phase of this rank; nested starts of the same phase count once. NULL is ignored. */
+/* Starts and stops a phase of this rank; nested starts of the same phase count once, and waiting is
+ * communication too. A timer of NULL is ignored. */
 void app_timer_start(struct app_timer *timer, enum app_phase phase);
 void app_timer_stop(struct app_timer *timer, enum app_phase phase);
 

@@ -12,7 +12,7 @@
 struct app_window {
     MPI_Win win;
     void *base;   /* this rank's window memory */
-    size_t bytes; /* its size */
+    size_t bytes; /* its size, as it was asked for */
     void *owned;  /* what app_window_free frees: base for APP_WINDOW_CREATE, else NULL */
 };
 

@@ -78,12 +78,10 @@ double *forces_all_coordinates(const struct forces *forces) {
 double forces_two_sided(struct forces *forces) {
     const struct atoms *atoms = forces->atoms;
     double *all_x = forces->all_x, *all_f = forces->all_f;
-    app_timer_start(forces->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(forces->timer, APP_PHASE_WAITING);
     MPI_Allgatherv(forces->x, 3 * atoms->nown, MPI_DOUBLE, all_x, forces->counts, forces->places, MPI_DOUBLE,
                    forces->comm);
     app_timer_stop(forces->timer, APP_PHASE_WAITING);
-    app_timer_stop(forces->timer, APP_PHASE_COMMUNICATION);
 
     memset(all_f, 0, 3 * (size_t)atoms->natoms * sizeof(double));
     double energy = 0;
@@ -94,18 +92,15 @@ double forces_two_sided(struct forces *forces) {
         energy += task_compute(atoms, task, all_x + i, all_x + j, all_f + i, all_f + j);
     }
 
-    app_timer_start(forces->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(forces->timer, APP_PHASE_WAITING);
     MPI_Reduce_scatter(all_f, forces->f, forces->counts, MPI_DOUBLE, MPI_SUM, forces->comm);
     app_timer_stop(forces->timer, APP_PHASE_WAITING);
-    app_timer_stop(forces->timer, APP_PHASE_COMMUNICATION);
     return energy;
 }
 
 /* All that this rank stored in its windows is there for the others to get and to add to, and the other way
  * round. */
 static void synchronise(struct forces *forces) {
-    app_timer_start(forces->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(forces->timer, APP_PHASE_WAITING);
     MPI_Win_sync(forces->x_win.win);
     MPI_Win_sync(forces->f_win.win);
@@ -115,7 +110,6 @@ static void synchronise(struct forces *forces) {
     MPI_Win_sync(forces->f_win.win);
     MPI_Win_sync(forces->counter_win.win);
     app_timer_stop(forces->timer, APP_PHASE_WAITING);
-    app_timer_stop(forces->timer, APP_PHASE_COMMUNICATION);
 }
 
 double forces_compute(struct forces *forces) {

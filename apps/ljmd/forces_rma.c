@@ -77,20 +77,16 @@ static void claim_start(struct forces *forces, int64_t *number) {
 }
 
 static void claim_finish(struct forces *forces) {
-    app_timer_start(forces->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(forces->timer, APP_PHASE_WAITING);
     MPI_Win_flush_local(0, forces->counter_win.win);
     app_timer_stop(forces->timer, APP_PHASE_WAITING);
-    app_timer_stop(forces->timer, APP_PHASE_COMMUNICATION);
 }
 
 /* Completes all accumulates everywhere. */
 static void finish_forces(struct forces *forces) {
-    app_timer_start(forces->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(forces->timer, APP_PHASE_WAITING);
     MPI_Win_flush_all(forces->f_win.win);
     app_timer_stop(forces->timer, APP_PHASE_WAITING);
-    app_timer_stop(forces->timer, APP_PHASE_COMMUNICATION);
 }
 
 static void get_coordinates(struct forces *forces, struct work *work) {
@@ -166,14 +162,12 @@ static void give_forces_start(struct forces *forces, struct work *work) {
 /* Waits until the coordinates are here and the forces of the task that used the same buffers before have
  * left. */
 static void work_wait(struct forces *forces, struct work *work) {
-    app_timer_start(forces->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(forces->timer, APP_PHASE_WAITING);
     for (int k = 0; k < 2; k++) {
         MPI_Wait(&work->side[k].got, MPI_STATUS_IGNORE);
         MPI_Wait(&work->side[k].gave, MPI_STATUS_IGNORE);
     }
     app_timer_stop(forces->timer, APP_PHASE_WAITING);
-    app_timer_stop(forces->timer, APP_PHASE_COMMUNICATION);
 }
 
 /* With *number asked for before: gives the task to `work`, starts to get its coordinates, and asks for the

@@ -47,18 +47,14 @@ static const struct app_description ljmd_description = {
     .option_count = sizeof own_options / sizeof own_options[0],
 };
 
-static void choose_size(char problem_class) {
+static void choose_size(const struct app_options *options) {
     static const struct {
-        char letter;
         long cells, steps, block;
-    } sizes[] = {{'S', 5, 8, 130}, {'W', 8, 20, 128}, {'A', 12, 20, 256}, {'B', 16, 10, 256}};
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        if (sizes[k].letter != problem_class)
-            continue;
-        cells = cells > 0 ? cells : sizes[k].cells;
-        steps = steps > 0 ? steps : sizes[k].steps;
-        block = block > 0 ? block : sizes[k].block;
-    }
+    } sizes[APP_CLASSES] = {{5, 8, 130}, {8, 20, 128}, {12, 20, 256}, {16, 10, 256}};
+    const int problem = app_class_index(options);
+    cells = cells > 0 ? cells : sizes[problem].cells;
+    steps = steps > 0 ? steps : sizes[problem].steps;
+    block = block > 0 ? block : sizes[problem].block;
 }
 
 /* Half a step of velocity Verlet's kick: v += f dt / 2. */
@@ -142,7 +138,7 @@ static int run(const struct app_options *options) {
     int nranks, rank;
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    choose_size(options->problem_class);
+    choose_size(options);
     struct atoms atoms;
     struct forces forces;
     struct app_timer timer = {0};
@@ -183,11 +179,5 @@ static int run(const struct app_options *options) {
 }
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    struct app_options options;
-    int status = app_options_parse(&ljmd_description, argc, argv, &options);
-    if (status == APP_OPTIONS_RUN)
-        status = run(&options);
-    MPI_Finalize();
-    return status;
+    return app_main(&ljmd_description, argc, argv, run);
 }

@@ -14,13 +14,11 @@
 
 /* All ranks have come so far, and what they stored in their blocks is there for others to get. */
 static void synchronise(struct lu *lu, MPI_Win win) {
-    app_timer_start(lu->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(lu->timer, APP_PHASE_WAITING);
     MPI_Win_sync(win);
     MPI_Barrier(lu->grid.comm);
     MPI_Win_sync(win);
     app_timer_stop(lu->timer, APP_PHASE_WAITING);
-    app_timer_stop(lu->timer, APP_PHASE_COMMUNICATION);
 }
 
 /* Returns block (i, j): in my own memory, or in the buffer. */
@@ -99,11 +97,9 @@ static void incoming_start(struct lu *lu, MPI_Win win, int i, int j, struct inco
 }
 
 static void incoming_wait(struct lu *lu, struct incoming *in) {
-    app_timer_start(lu->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(lu->timer, APP_PHASE_WAITING);
     MPI_Wait(&in->request, MPI_STATUS_IGNORE);
     app_timer_stop(lu->timer, APP_PHASE_WAITING);
-    app_timer_stop(lu->timer, APP_PHASE_COMMUNICATION);
 }
 
 /* The second half of step k. While a row of blocks is updated, the L of the next row comes in; in the first

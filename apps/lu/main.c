@@ -34,17 +34,12 @@ static const struct app_description lu_description = {
     .option_count = sizeof own_options / sizeof own_options[0],
 };
 
-static void choose_size(char problem_class) {
-    static const struct {
-        char letter;
-        long order, block_size;
-    } sizes[] = {{'S', 256, 32}, {'W', 1024, 64}, {'A', 2048, 64}, {'B', 4096, 128}};
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        if (sizes[k].letter != problem_class)
-            continue;
-        order = order > 0 ? order : sizes[k].order;
-        block_size = block_size > 0 ? block_size : sizes[k].block_size;
-    }
+static void choose_size(const struct app_options *options) {
+    static const long orders[APP_CLASSES] = {256, 1024, 2048, 4096};
+    static const long block_sizes[APP_CLASSES] = {32, 64, 64, 128};
+    const int problem = app_class_index(options);
+    order = order > 0 ? order : orders[problem];
+    block_size = block_size > 0 ? block_size : block_sizes[problem];
     if (block_size > order)
         block_size = order;
 }
@@ -90,29 +85,27 @@ static int report_result(struct lu *lu) {
     return app_report_end(&report, &timed);
 }
 
-int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    struct app_options options;
-    int status = app_options_parse(&lu_description, argc, argv, &options);
-    if (status == APP_OPTIONS_RUN) {
-        choose_size(options.problem_class);
-        blas_use_one_thread();
-        struct app_timer timer = {0};
-        struct app_window window;
-        struct lu lu = {.n = (int)order, .b = (int)block_size, .timer = &timer, .options = &options};
-        grid_open(&lu.grid, MPI_COMM_WORLD);
-        size_t doubles = lu_plan(&lu);
-        if (options.comm == APP_COMM_P2P)
-            run_two_sided(&lu, doubles);
-        else
-            run_one_sided(&lu, doubles, &window);
-        status = report_result(&lu);
-        if (options.comm == APP_COMM_P2P)
-            free(lu.blocks);
-        else
-            app_window_free(&window);
-        grid_close(&lu.grid);
-    }
-    MPI_Finalize();
+static int run(const struct app_options *options) {
+    choose_size(options);
+    blas_use_one_thread();
+    struct app_timer timer = {0};
+    struct app_window window;
+    struct lu lu = {.n = (int)order, .b = (int)block_size, .timer = &timer, .options = options};
+    grid_open(&lu.grid, MPI_COMM_WORLD);
+    size_t doubles = lu_plan(&lu);
+    if (options->comm == APP_COMM_P2P)
+        run_two_sided(&lu, doubles);
+    else
+        run_one_sided(&lu, doubles, &window);
+    int status = report_result(&lu);
+    if (options->comm == APP_COMM_P2P)
+        free(lu.blocks);
+    else
+        app_window_free(&window);
+    grid_close(&lu.grid);
     return status;
+}
+
+int main(int argc, char **argv) {
+    return app_main(&lu_description, argc, argv, run);
 }

@@ -8,16 +8,15 @@
 
 /* The classes of NPB 3: edge 2^levels, V-cycles, and the published norm of the residual after them. */
 static const struct problem {
-    char name;
     int levels;
     int iterations;
     struct weights smoother;
     double norm;
-} problems[] = {
-    {'S', 5, 4, {-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0}, 0.5307707005734e-04},
-    {'W', 7, 4, {-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0}, 0.6467329375339e-05},
-    {'A', 8, 4, {-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0}, 0.2433365309069e-05},
-    {'B', 8, 20, {-3.0 / 17.0, 1.0 / 33.0, -1.0 / 61.0, 0.0}, 0.1800564401355e-05},
+} problems[APP_CLASSES] = {
+    {5, 4, {-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0}, 0.5307707005734e-04},
+    {7, 4, {-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0}, 0.6467329375339e-05},
+    {8, 4, {-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0}, 0.2433365309069e-05},
+    {8, 20, {-3.0 / 17.0, 1.0 / 33.0, -1.0 / 61.0, 0.0}, 0.1800564401355e-05},
 };
 
 static const double relative_error_limit = 1e-8;
@@ -28,20 +27,13 @@ static const double operations_per_point = 58.0;
 static const struct app_description description = {
     .name = "mg", .summary = "multigrid V-cycles on a periodic cube (NAS MG)", .classes = "SWAB"};
 
-static const struct problem *find_problem(char name) {
-    const struct problem *problem = problems;
-    while (problem->name != name)
-        problem++;
-    return problem;
-}
-
 static int run(const struct app_options *options) {
-    const struct problem *problem = find_problem(options->problem_class);
+    const struct problem *problem = &problems[app_class_index(options)];
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!multigrid_possible(problem->levels, ranks))
         return app_refuse("mg: class %c runs on a power of two of ranks, at most %d, not on %d",
-                          problem->name, 1 << 3 * (problem->levels - 1), ranks);
+                          options->problem_class, 1 << 3 * (problem->levels - 1), ranks);
 
     struct app_timer timer = {0};
     struct multigrid mg;

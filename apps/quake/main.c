@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 static long points = 0; /* 0: the class's */
+static const int class_points[APP_CLASSES] = {32, 64, 128, 192};
 static long steps = 0;
 static int serial_check = 0;
 
@@ -46,19 +47,6 @@ static const struct app_description quake = {
     .option_count = sizeof own_options / sizeof own_options[0],
 };
 
-static int class_points(char problem_class) {
-    switch (problem_class) {
-    case 'S':
-        return 32;
-    case 'W':
-        return 64;
-    case 'B':
-        return 192;
-    default:
-        return 128;
-    }
-}
-
 static int run(const struct app_options *options) {
     int rank_count, ranks_along[AXES] = {0, 0, 0};
     const int open_ends[AXES] = {0, 0, 0};
@@ -67,7 +55,7 @@ static int run(const struct app_options *options) {
     MPI_Dims_create(rank_count, AXES, ranks_along);
     MPI_Cart_create(MPI_COMM_WORLD, AXES, ranks_along, open_ends, 0, &cart);
 
-    const int n = points > 0 ? (int)points : class_points(options->problem_class);
+    const int n = points > 0 ? (int)points : class_points[app_class_index(options)];
     struct experiment experiment = experiment_plan(n, ranks_along);
     if (steps > 0 && steps < experiment.steps_recorded) {
         MPI_Comm_free(&cart);
@@ -106,11 +94,5 @@ static int run(const struct app_options *options) {
 }
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    struct app_options options;
-    int status = app_options_parse(&quake, argc, argv, &options);
-    if (status == APP_OPTIONS_RUN)
-        status = run(&options);
-    MPI_Finalize();
-    return status;
+    return app_main(&quake, argc, argv, run);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static long order = -1; /* negative: as the class says */
+static const long class_orders[APP_CLASSES] = {256, 1024, 2048, 4096};
 static long panel_width = 64;
 static long repeats = 1;
 
@@ -46,19 +47,6 @@ static const struct app_description summa_description = {
 
 /* Up to here, every element is also compared with a product by the definition. */
 enum { COMPARE_UP_TO = 512 };
-
-static int order_of_class(char problem_class) {
-    switch (problem_class) {
-    case 'W':
-        return 1024;
-    case 'A':
-        return 2048;
-    case 'B':
-        return 4096;
-    default:
-        return 256;
-    }
-}
 
 static void multiply_all(struct summa *s, const struct app_options *options, MPI_Win a, MPI_Win b) {
     for (long repeat = 0; repeat < repeats; repeat++) {
@@ -133,7 +121,9 @@ static int report_result(struct summa *s, const struct app_options *options) {
 
 static int run(const struct app_options *options) {
     struct app_timer timer = {0};
-    struct summa s = {.n = order > 0 ? (int)order : order_of_class(options->problem_class), .timer = &timer};
+    if (order < 0)
+        order = class_orders[app_class_index(options)];
+    struct summa s = {.n = (int)order, .timer = &timer};
     grid_open(&s.grid, MPI_COMM_WORLD);
     int status;
     if (s.n < s.grid.rows || s.n < s.grid.cols) {
@@ -157,11 +147,5 @@ static int run(const struct app_options *options) {
 }
 
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    struct app_options options;
-    int status = app_options_parse(&summa_description, argc, argv, &options);
-    if (status == APP_OPTIONS_RUN)
-        status = run(&options);
-    MPI_Finalize();
-    return status;
+    return app_main(&summa_description, argc, argv, run);
 }

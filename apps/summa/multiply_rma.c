@@ -95,11 +95,9 @@ static void incoming_start(struct summa *s, struct incoming *in, int k, MPI_Win 
 }
 
 static void incoming_wait(struct summa *s, struct incoming *in) {
-    app_timer_start(s->timer, APP_PHASE_COMMUNICATION);
     app_timer_start(s->timer, APP_PHASE_WAITING);
     MPI_Waitall(2, in->requests, MPI_STATUSES_IGNORE);
     app_timer_stop(s->timer, APP_PHASE_WAITING);
-    app_timer_stop(s->timer, APP_PHASE_COMMUNICATION);
 }
 
 void multiply_rma_nb(struct summa *s, MPI_Win a, MPI_Win b) {

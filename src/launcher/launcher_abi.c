@@ -14,11 +14,22 @@
 /* How far into the arguments a program is looked for: options of wrappers come first. */
 #define MAX_ARGUMENTS 32
 
-#define HOW_TO_TELL "set TRUERMA_ABI=mpich or TRUERMA_ABI=openmpi"
+#define HOW_TO_TELL "set TRUERMA_ABI to mpich, openmpi or abi"
 #define HOW_TO_PASS "set TRUERMA=off to run it on the host MPI alone"
 
+/* The ABIs that are served: what TRUERMA_ABI calls them, and the family of libraries that has them. */
+static const struct {
+    const char *name;
+    enum launcher_family family;
+} abis[] = {
+    [TRMA_ABI_MPICH] = {"mpich", LAUNCHER_MPICH},
+    [TRMA_ABI_OPENMPI] = {"openmpi", LAUNCHER_OPENMPI},
+    [TRMA_ABI_STANDARD] = {"abi", LAUNCHER_STANDARD},
+};
+#define N_ABIS (sizeof abis / sizeof abis[0])
+
 const char *launcher_abi_name(enum trma_knob_abi abi) {
-    return abi == TRMA_ABI_MPICH ? "mpich" : "openmpi";
+    return abis[abi].name;
 }
 
 static struct launcher_decision decided(enum trma_knob_abi abi, char *reason) {
@@ -72,21 +83,20 @@ static char *say_link(const char *path, const struct launcher_link *link, int fa
     return text;
 }
 
-static struct launcher_decision not_served(char *what, enum launcher_family family) {
-    const char *why =
-        family == LAUNCHER_STANDARD
-            ? "the MPI standard's own ABI, which TrueRMA does not serve yet"
-            : "an MPI that TrueRMA does not serve (MPICH's ABI .so.12 and Open MPI's .so.40 are)";
-    struct launcher_decision decision =
-        refused(LAUNCHER_USAGE, launcher_text("%s: %s; " HOW_TO_PASS, what, why));
+static struct launcher_decision not_served(char *what) {
+    struct launcher_decision decision = refused(
+        LAUNCHER_USAGE, launcher_text("%s: an MPI that TrueRMA does not serve (MPICH's ABI .so.12, Open "
+                                      "MPI's .so.40 and the MPI standard's libmpi_abi are); " HOW_TO_PASS,
+                                      what));
     free(what);
     return decision;
 }
 
 static struct launcher_decision decide_by_family(enum launcher_family family, char *reason) {
-    if (family == LAUNCHER_MPICH || family == LAUNCHER_OPENMPI)
-        return decided(family == LAUNCHER_MPICH ? TRMA_ABI_MPICH : TRMA_ABI_OPENMPI, reason);
-    return not_served(reason, family);
+    for (size_t abi = 0; abi < N_ABIS; abi++)
+        if (abis[abi].family == family)
+            return decided((enum trma_knob_abi)abi, reason);
+    return not_served(reason);
 }
 
 /* For a program that links at least one MPI. */
@@ -149,9 +159,10 @@ static struct launcher_decision decide_by_surroundings(const struct target *targ
 /* TRUERMA_ABI wins; that the program links another MPI is worth a line. */
 static struct launcher_decision decide_as_told(const struct target *target, enum trma_knob_abi told) {
     const struct launcher_link *link = &target->link;
-    int family = told == TRMA_ABI_MPICH ? LAUNCHER_MPICH : LAUNCHER_OPENMPI;
-    int other = told == TRMA_ABI_MPICH ? LAUNCHER_OPENMPI : LAUNCHER_MPICH;
-    if (target->status == LAUNCHER_ELF_OK && link->found[other] && !link->found[family] &&
+    int other = 0;
+    while (other < LAUNCHER_FAMILIES && !link->found[other])
+        other++;
+    if (target->status == LAUNCHER_ELF_OK && other < LAUNCHER_FAMILIES && !link->found[abis[told].family] &&
         launcher_environment_is_first_rank())
         launcher_say("TRUERMA_ABI is %s although %s links %s", launcher_abi_name(told), target->path,
                      link->library[other]);

@@ -22,7 +22,7 @@ struct launcher_decision {
 /* Decides for the command argv[0], argv[1], … up to NULL; told is what TRUERMA_ABI says. */
 struct launcher_decision launcher_abi_decide(char **argv, enum trma_knob_abi told);
 
-/* "mpich" or "openmpi", as TRUERMA_ABI takes it. */
+/* "mpich", "openmpi" or "abi" (the MPI standard's own), as TRUERMA_ABI takes it. */
 const char *launcher_abi_name(enum trma_knob_abi abi);
 
 /* The MPI whose mpiexec started this process, by the variables that it sets; TRMA_ABI_UNSET when none or

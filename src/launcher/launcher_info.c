@@ -15,7 +15,7 @@ static const char usage[] = "usage: truerma info\n\nPrints what this node can do
 
 static void print_libraries(void) {
     puts("libraries");
-    for (int abi = TRMA_ABI_MPICH; abi <= TRMA_ABI_OPENMPI; abi++) {
+    for (int abi = TRMA_ABI_MPICH; abi <= TRMA_ABI_STANDARD; abi++) {
         char *library = launcher_preload_library((enum trma_knob_abi)abi);
         printf("  %-10s %s\n", launcher_abi_name((enum trma_knob_abi)abi),
                library != NULL ? library : "not installed");

@@ -12,7 +12,7 @@ char *launcher_preload_library(enum trma_knob_abi abi);
 
 /*
  * The value of LD_PRELOAD with `library` in front of what `before` has (NULL: nothing). A TrueRMA library of
- * the same name that is there already stays as it is and none is added; one of the other ABI is taken out:
+ * the same name that is there already stays as it is and none is added; one of another ABI is taken out:
  * two would stand between the same program and its MPI. Caller frees.
  */
 char *launcher_preload_value(const char *library, const char *before);

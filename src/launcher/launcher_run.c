@@ -18,8 +18,8 @@ static const char usage[] =
     "  --explain   say which library would be put under it and why; do not run it\n"
     "  --help      this text\n"
     "\n"
-    "TRUERMA_ABI=mpich|openmpi says which MPI the program uses where that cannot be told from the\n"
-    "program; TRUERMA=off runs it on its MPI alone.\n";
+    "TRUERMA_ABI=mpich|openmpi|abi (the MPI standard's own) says which MPI ABI the program uses where\n"
+    "that cannot be told from the program; TRUERMA=off runs it on its MPI alone.\n";
 
 /* What the command line asks for. */
 struct request {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alloc_mem from the shared heap, so that windows on it are mapped; and the end of the program. */
+/* MPI_Alloc_mem from the shared heap, so that windows on it are mapped; and the program's beginning and end.
+ */
 #include "face_host.h"
 #include "face_log.h"
 #include "face_statistics.h"
 #include "handlers.h"
+#include "mem/mem_adopt.h"
 #include "mem/mem_heap.h"
 
 int trma_call_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
@@ -21,6 +23,22 @@ int trma_call_Free_mem(void *base) {
         return MPI_SUCCESS;
     }
     return trma_host()->Free_mem(base);
+}
+
+/* Threads that the host starts while it initialises never write into the program's memory on their own:
+ * adoption need not stop them. */
+int trma_call_Init(int *argc, char ***argv) {
+    trma_mem_adopt_trust_begin();
+    int code = trma_host()->Init(argc, argv);
+    trma_mem_adopt_trust_end();
+    return code;
+}
+
+int trma_call_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    trma_mem_adopt_trust_begin();
+    int code = trma_host()->Init_thread(argc, argv, required, provided);
+    trma_mem_adopt_trust_end();
+    return code;
 }
 
 int trma_call_Finalize(void) {

@@ -16,7 +16,16 @@
  * make created or dynamic ones in a program of a single process, and its windows on shared memory are the
  * cheapest; in MPICH the dynamic ones are.
  */
-#ifdef OPEN_MPI
+#if defined MPI_ABI
+
+#define TRMA_ABI_INTEGER16 MPI_INTEGER16
+#define TRMA_ABI_REAL2     MPI_REAL2
+#define TRMA_ABI_LOGICAL1  MPI_LOGICAL1
+#define TRMA_ABI_LOGICAL2  MPI_LOGICAL2
+#define TRMA_ABI_LOGICAL4  MPI_LOGICAL4
+#define TRMA_ABI_LOGICAL8  MPI_LOGICAL8
+
+#elif defined OPEN_MPI
 
 #define TRMA_ABI_INTEGER16 OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_integer16)
 #define TRMA_ABI_REAL2     OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_real2)
@@ -24,23 +33,6 @@
 #define TRMA_ABI_LOGICAL2  OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_logical2)
 #define TRMA_ABI_LOGICAL4  OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_logical4)
 #define TRMA_ABI_LOGICAL8  OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_logical8)
-
-/* Bytes of a predefined type, 0 when this host has none by this name. */
-static inline size_t trma_abi_predefined_size(MPI_Datatype datatype) {
-    int size = 0;
-
-    if (!datatype || datatype == MPI_DATATYPE_NULL ||
-        trma_host()->Type_size(datatype, &size) != MPI_SUCCESS || size < 0) {
-        return 0;
-    }
-    return (size_t)size;
-}
-
-static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
-    void *nothing = NULL;
-
-    return trma_host()->Win_allocate_shared(0, 1, info, comm, &nothing, win);
-}
 
 #else
 
@@ -53,6 +45,23 @@ static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *wi
 #define TRMA_ABI_LOGICAL4  ((MPI_Datatype)0x4c000449)
 #define TRMA_ABI_LOGICAL8  ((MPI_Datatype)0x4c00084a)
 
+#endif
+
+#if defined MPI_ABI || defined OPEN_MPI
+
+/* Bytes of a predefined type, 0 when this host has none by this name. */
+static inline size_t trma_abi_predefined_size(MPI_Datatype datatype) {
+    int size = 0;
+
+    if (!datatype || datatype == MPI_DATATYPE_NULL ||
+        trma_host()->Type_size(datatype, &size) != MPI_SUCCESS || size < 0) {
+        return 0;
+    }
+    return (size_t)size;
+}
+
+#else
+
 static inline size_t trma_abi_predefined_size(MPI_Datatype datatype) {
     enum { KIND = 0x4c00, PAIR = 0x8c0000 };
     unsigned bits = (unsigned)datatype;
@@ -62,6 +71,18 @@ static inline size_t trma_abi_predefined_size(MPI_Datatype datatype) {
     }
     return datatype == MPI_DATATYPE_NULL || bits >> 16 != KIND ? 0 : bits >> 8 & 0xff;
 }
+
+#endif
+
+#ifdef OPEN_MPI
+
+static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
+    void *nothing = NULL;
+
+    return trma_host()->Win_allocate_shared(0, 1, info, comm, &nothing, win);
+}
+
+#else
 
 static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
     return trma_host()->Win_create_dynamic(info, comm, win);

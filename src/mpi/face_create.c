@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call_visit.h"
 #include "face_abi.h"
 #include "face_host.h"
 #include "face_log.h"
@@ -31,12 +32,13 @@ struct construction {
     struct trma_making *making;
     struct trma_team *team;
     struct request *requests;
+    struct trma_window_options options;
     struct trma_window_card *cards;
-    struct trma_window_words *words;
+    struct trma_window_card mine;    /* until the core has taken it over */
+    struct trma_window_words *words; /* likewise */
     struct trma_window *core;
-    void *memory;             /* allocated here */
-    struct trma_share shared; /* of the whole memory of a shared window, by its first member */
-    uint64_t shared_serial;   /* mapped here */
+    void *memory;           /* allocated here */
+    uint64_t shared_serial; /* mapped here */
     const char *refusal;
 };
 
@@ -48,6 +50,39 @@ static int check_arguments(const struct trma_making *making) {
         return MPI_ERR_DISP;
     }
     return MPI_SUCCESS;
+}
+
+/* How memory that the user brings is to be made mapped: the info key goes before the setting of the process.
+ */
+static enum trma_adopt_mode adopt_mode_of(const struct trma_making *making) {
+    static const enum trma_adopt_mode modes[] = {
+        [TRMA_ADOPT_AUTO] = TRMA_ADOPT_EARNED,
+        [TRMA_ADOPT_ALWAYS] = TRMA_ADOPT_AT_ONCE,
+        [TRMA_ADOPT_NEVER] = TRMA_ADOPT_NOT,
+    };
+    char value[8] = "";
+    int found = 0;
+
+    if (making->flavor != MPI_WIN_FLAVOR_CREATE) {
+        return TRMA_ADOPT_NOT;
+    }
+    if (making->info != MPI_INFO_NULL) {
+        trma_host()->Info_get(making->info, "truerma_adopt", (int)sizeof value - 1, value, &found);
+    }
+    if (found && strcmp(value, "always") == 0) {
+        return TRMA_ADOPT_AT_ONCE;
+    }
+    if (found && strcmp(value, "never") == 0) {
+        return TRMA_ADOPT_NOT;
+    }
+    return found && strcmp(value, "auto") == 0 ? TRMA_ADOPT_EARNED : modes[trma_knobs()->adopt];
+}
+
+static bool is_threaded(void) {
+    int level = MPI_THREAD_SINGLE;
+
+    trma_host()->Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE;
 }
 
 static bool wants_noncontiguous(MPI_Info info) {
@@ -153,7 +188,7 @@ static enum trma_status place_memory(struct construction *work, struct trma_wind
     }
     trma_win_card_fill(work->team, making->base,
                        making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : (size_t)making->size,
-                       (uint32_t)making->disp_unit, card, &work->words);
+                       (uint32_t)making->disp_unit, &work->options, card, &work->words);
     if (is_shared) {
         status = place_shared(work, card);
     }
@@ -164,26 +199,20 @@ static enum trma_status place_memory(struct construction *work, struct trma_wind
 /* Steps until this member knows whether the window can be ours; the statuses of all members are compared
  * afterwards. */
 static enum trma_status build(struct construction *work, int *code) {
-    struct trma_window_card mine;
-    struct trma_window_options options = {.is_dynamic = work->making->flavor == MPI_WIN_FLAVOR_DYNAMIC,
-                                          .counts_operations = trma_statistics_are_wanted()};
-    int level = MPI_THREAD_SINGLE;
-
-    trma_host()->Query_thread(&level);
-    options.is_threaded = level == MPI_THREAD_MULTIPLE;
-
     enum trma_status status = exchange_requests(work, code);
+
     if (status || *code != MPI_SUCCESS) {
         return status;
     }
-    enum trma_status placed = place_memory(work, &mine);
-    status = trma_node_team_exchange(work->team, &mine, sizeof mine, work->cards);
+    enum trma_status placed = place_memory(work, &work->mine);
+    status = trma_node_team_exchange(work->team, &work->mine, sizeof work->mine, work->cards);
     if (status) {
         return status;
     }
-    status =
-        trma_win_window_create(work->team, work->cards, work->words, &options, &work->core, &work->refusal);
-    work->words = NULL; /* the core has taken them over */
+    status = trma_win_window_create(work->team, work->cards, work->words, &work->options, &work->core,
+                                    &work->refusal);
+    work->words = NULL; /* the core has taken words and card over */
+    work->mine.adopted = 0;
     return placed ? placed : status;
 }
 
@@ -207,9 +236,7 @@ static void undo(struct construction *work) {
     if (work->core) {
         trma_win_window_destroy(work->core);
     }
-    if (work->words) {
-        trma_mem_heap_free(work->words);
-    }
+    trma_win_card_drop(&work->mine, work->words);
     if (work->shared_serial) {
         trma_mem_map_release(work->team->peers[0], work->shared_serial);
     }
@@ -230,6 +257,9 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
         }
         undo(work);
         return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
+    }
+    if (work->core->may_adopt) {
+        trma_visit_gate = trma_node_gate_self();
     }
     trma_face_team_retain(team);
     window->core = work->core;
@@ -261,6 +291,10 @@ int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
         return MPI_SUCCESS;
     }
     work.team = team->core;
+    work.options = (struct trma_window_options){.is_dynamic = making->flavor == MPI_WIN_FLAVOR_DYNAMIC,
+                                                .is_threaded = is_threaded(),
+                                                .counts_operations = trma_statistics_are_wanted(),
+                                                .adopt = adopt_mode_of(making)};
     work.requests = calloc(team->core->size, sizeof *work.requests);
     work.cards = calloc(team->core->size, sizeof *work.cards);
     if (!work.requests || !work.cards) {
@@ -310,16 +344,18 @@ int trma_face_free(struct trma_win *window, MPI_Win *win) {
     if (code != MPI_SUCCESS) {
         return code;
     }
-    trma_win_window_destroy(window->core);
-    if (window->shared_serial) {
-        trma_mem_map_release(team->core->peers[0], window->shared_serial);
-    }
-    if (window->memory) {
-        trma_mem_heap_free(window->memory);
-    }
-    free(window->start_group.ranks);
-    free(window->post_group.ranks);
+    /* Out of the table first: another thread may be looking at all windows. */
+    struct trma_win gone = *window;
     trma_handle_give(&trma_windows, &window->handle);
+    trma_win_window_destroy(gone.core);
+    if (gone.shared_serial) {
+        trma_mem_map_release(team->core->peers[0], gone.shared_serial);
+    }
+    if (gone.memory) {
+        trma_mem_heap_free(gone.memory);
+    }
+    free(gone.start_group.ranks);
+    free(gone.post_group.ranks);
     trma_face_team_release(team);
     return MPI_SUCCESS;
 }

@@ -11,11 +11,25 @@
 
 #include "face_log.h"
 
-#ifdef OPEN_MPI
-static const char our_abi[] = "Open MPI";
+/* The ABIs that a libmpi may have, one of which this library was built for. */
+enum abi { ABI_ANY = -1, ABI_MPICH, ABI_OPENMPI, ABI_STANDARD };
+
+static const struct {
+    const char *name;
+    const char *library; /* of ours, that serves it */
+} abis[] = {
+    [ABI_MPICH] = {"the MPICH ABI", "libtruerma-mpich.so"},
+    [ABI_OPENMPI] = {"Open MPI's ABI", "libtruerma-openmpi.so"},
+    [ABI_STANDARD] = {"the MPI standard's ABI", "libtruerma-abi.so"},
+};
+
+#if defined MPI_ABI
+static const enum abi our_abi = ABI_STANDARD;
+#elif defined OPEN_MPI
+static const enum abi our_abi = ABI_OPENMPI;
 struct trma_openmpi_symbols trma_openmpi;
 #else
-static const char our_abi[] = "MPICH";
+static const enum abi our_abi = ABI_MPICH;
 #endif
 
 struct trma_host_table trma_host_functions;
@@ -38,8 +52,32 @@ static bool defines(void *handle, const char *path, const char *symbol) {
     return address && dladdr(address, &info) && info.dli_fname && strcmp(info.dli_fname, path) == 0;
 }
 
-/* A library that defines PMPI_Win_create and is not this one. */
-static int look_at(struct dl_phdr_info *info, size_t size, void *found) {
+/*
+ * The ABI of a libmpi. MPI_Abi_get_version gives -1 where a library has another than the standard's (MPI-5.0,
+ * Application Binary Interface), and may be called before MPI_Init. Every Open MPI has the data symbol, no
+ * MPI of the MPICH ABI has.
+ */
+static enum abi abi_of(void *libmpi) {
+    int (*get_version)(int *major, int *minor) = (int (*)(int *, int *))dlsym(libmpi, "PMPI_Abi_get_version");
+    int major = -1;
+    int minor = -1;
+
+    if (get_version && get_version(&major, &minor) == MPI_SUCCESS && major > 0) {
+        return ABI_STANDARD;
+    }
+    return dlsym(libmpi, "ompi_mpi_comm_world") ? ABI_OPENMPI : ABI_MPICH;
+}
+
+/* A loaded library that defines both symbols, has the ABI, and is not this one. */
+struct search {
+    const char *symbol;
+    const char *also;
+    enum abi abi;
+    void *handle; /* found; kept open: the functions must stay */
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *argument) {
+    struct search *search = argument;
     Dl_info self;
 
     (void)size;
@@ -51,13 +89,20 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *found) {
     if (!handle) {
         return 0;
     }
-    if (defines(handle, info->dlpi_name, "PMPI_Win_create") &&
-        defines(handle, info->dlpi_name, "PMPI_Comm_size")) {
-        *(void **)found = handle; /* kept open: the functions must stay */
+    if (defines(handle, info->dlpi_name, search->symbol) && defines(handle, info->dlpi_name, search->also) &&
+        (search->abi == ABI_ANY || search->abi == abi_of(handle))) {
+        search->handle = handle;
         return 1;
     }
     dlclose(handle);
     return 0;
+}
+
+void *trma_host_symbol(const char *symbol) {
+    struct search search = {.symbol = symbol, .also = symbol, .abi = ABI_ANY};
+
+    dl_iterate_phdr(look_at, &search);
+    return search.handle ? dlsym(search.handle, symbol) : NULL;
 }
 
 static void give_up(const char *what) {
@@ -79,19 +124,22 @@ static void *find_data(void *libmpi, const char *symbol) {
 #endif
 
 static void resolve_once(void) {
-    void *libmpi = NULL;
+    struct search search = {.symbol = "PMPI_Win_create", .also = "PMPI_Comm_size", .abi = our_abi};
     char text[256];
 
-    dl_iterate_phdr(look_at, (void *)&libmpi);
+    /* A library with the standard's ABI may stand on another libmpi: the one of our ABI is the program's. */
+    dl_iterate_phdr(look_at, &search);
+    void *libmpi = search.handle;
     if (!libmpi) {
-        give_up("no MPI library is loaded in this process, but an MPI function was called");
-    }
-    /* Every Open MPI has this data symbol, no MPI of the MPICH ABI has. */
-    bool is_openmpi = dlsym(libmpi, "ompi_mpi_comm_world") != NULL;
-    if (is_openmpi != (strcmp(our_abi, "Open MPI") == 0)) {
-        snprintf(text, sizeof text, "this is TrueRMA's library for %s, but the program runs on %s", our_abi,
-                 is_openmpi ? "Open MPI: preload libtruerma-openmpi.so"
-                            : "an MPI of the MPICH ABI: preload libtruerma-mpich.so");
+        search.abi = ABI_ANY;
+        dl_iterate_phdr(look_at, &search);
+        if (!search.handle) {
+            give_up("no MPI library is loaded in this process, but an MPI function was called");
+        }
+        enum abi found = abi_of(search.handle);
+        snprintf(text, sizeof text,
+                 "this is TrueRMA's library for %s, but the program's MPI has %s: preload %s",
+                 abis[our_abi].name, abis[found].name, abis[found].library);
         give_up(text);
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -133,10 +181,13 @@ static bool is_world_alive(void) {
 void trma_host_progress(void) {
     enum { UNLIKELY_TAG = 32603 };
     int flag;
+    int me = 0;
 
-    /* Looking for a message that nobody sends makes the host look for all others on its way. */
+    /* Looking for a message that nobody sends makes the host look for all others on its way. Not on MPI_COMM_SELF nor on any
+     * communicator of one process: MPICH 4.0 makes no progress then. From oneself: that queue is the shortest. */
     if (is_world_alive()) {
-        trma_host()->Iprobe(0, UNLIKELY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        trma_host()->Comm_rank(MPI_COMM_WORLD, &me);
+        trma_host()->Iprobe(me, UNLIKELY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     }
 }
 

@@ -29,6 +29,10 @@ static inline const struct trma_host_table *trma_host(void) {
 /* Says that the host does not have a call that was passed through; gives MPI_ERR_OTHER. */
 int trma_host_lacks(const char *name);
 
+/* A function that the table has not, in libmpi or in one of the host's other libraries (Fortran's); NULL when
+ * no loaded library has it. Slow: for calls that are rare. Thread-safe. */
+void *trma_host_symbol(const char *symbol);
+
 /* Pokes the host's progress engine; does nothing before MPI_Init and after MPI_Finalize. */
 void trma_host_progress(void);
 

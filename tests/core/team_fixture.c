@@ -10,7 +10,8 @@
 enum { GATE_CARDS, GATE_TEAMS };
 
 struct scene *scene_open(void) {
-    struct scene *scene = mmap(NULL, sizeof *scene, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct scene *scene =
+        mmap(NULL, sizeof *scene, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(scene != MAP_FAILED);
     return scene;
 }
@@ -60,8 +61,8 @@ static void join_team(struct actor *actor) {
         card->has_membarrier = 0;
     }
     gather(actor->scene, GATE_CARDS, actor->size);
-    enum trma_status status =
-        trma_node_team_create(actor->scene->cards, actor->size, actor->me, block, &options, &actor->team, &refusal);
+    enum trma_status status = trma_node_team_create(actor->scene->cards, actor->size, actor->me, block,
+                                                    &options, &actor->team, &refusal);
     if (status) {
         fprintf(stderr, "member %u: %s\n", actor->me, refusal);
     }
@@ -197,10 +198,11 @@ struct stage_window window_open(struct actor *actor, enum play_memory kind, size
         memset(memory, 0, size);
     }
     window.memory = memory;
-    trma_win_card_fill(actor->team, memory, size, sizeof *window.memory, &mine, &words);
+    trma_win_card_fill(actor->team, memory, size, sizeof *window.memory, &options, &mine, &words);
     CHECK(mine.usable);
     CHECK(trma_node_team_exchange(actor->team, &mine, sizeof mine, cards) == TRMA_OK);
-    enum trma_status status = trma_win_window_create(actor->team, cards, words, &options, &window.core, &refusal);
+    enum trma_status status =
+        trma_win_window_create(actor->team, cards, words, &options, &window.core, &refusal);
     if (status) {
         fprintf(stderr, "member %u: %s\n", actor->me, refusal);
     }
@@ -220,8 +222,8 @@ void window_close(struct actor *actor, struct stage_window *window) {
     }
 }
 
-enum trma_status window_operate(struct trma_window *window, enum trma_count_kind kind, uint32_t target, int64_t at,
-                                void *origin, void *result, size_t count) {
+enum trma_status window_operate(struct trma_window *window, enum trma_count_kind kind, uint32_t target,
+                                int64_t at, void *origin, void *result, size_t count) {
     struct trma_layout *layout = NULL;
     uintptr_t address = 0;
 
@@ -237,13 +239,15 @@ enum trma_status window_operate(struct trma_window *window, enum trma_count_kind
                            .result = {layout, (uintptr_t)result, count},
                            .place = {layout, address, count}};
     enum trma_status status = trma_win_operation_issue(window, &rma);
-    trma_move_layout_release(layout); /* as MPI_Type_free does: a remembered operation keeps its own reference */
+    trma_move_layout_release(
+        layout); /* as MPI_Type_free does: a remembered operation keeps its own reference */
     return status;
 }
 
 enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t at, const int64_t *from,
                             size_t count) {
-    void *quick = window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *from);
+    void *quick =
+        window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *from);
 
     if (quick) {
         trma_move_copy_bytes(quick, from, count * sizeof *from);
@@ -252,7 +256,8 @@ enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t
     return window_operate(window, TRMA_COUNT_PUT, target, at, (void *)(uintptr_t)from, NULL, count);
 }
 
-enum trma_status window_get(struct trma_window *window, uint32_t target, int64_t at, int64_t *to, size_t count) {
+enum trma_status window_get(struct trma_window *window, uint32_t target, int64_t at, int64_t *to,
+                            size_t count) {
     void *quick = window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *to);
 
     if (quick) {

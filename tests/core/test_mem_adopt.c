@@ -563,6 +563,48 @@ static void threads_that_cannot_be_held_mean_refusal(void **state) {
     in_child(without_userfaultfd_but_trust);
 }
 
+/* Forks in one thread while another adopts and gives back: each child finds what its parent had. */
+static void *cycle_until_stopped(void *argument) {
+    struct stage *stage = argument;
+    while (atomic_load(&stage->step) < 1) {
+        struct trma_share share;
+        const char *reason;
+        if (trma_mem_adopt_range(forked_memory, 64 * page, &share, &reason) == TRMA_OK) {
+            trma_mem_adopt_release(share.ticket.serial);
+        }
+        atomic_fetch_add(&stage->words[0], 1);
+    }
+    return NULL;
+}
+
+static void look_at_memory(struct stage *stage) {
+    (void)stage;
+    CHECK(is_filled(forked_memory, 64 * page, 16));
+    fill(forked_memory, 64 * page, 17);
+    CHECK(is_filled(forked_memory, 64 * page, 17));
+}
+
+static void forks_and_adoptions_mix(void **state) {
+    (void)state;
+    struct stage *stage = stage_open();
+    forked_memory = map_private(64 * page);
+    fill(forked_memory, 64 * page, 16);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, cycle_until_stopped, stage), 0);
+    for (int round = 0; round < 100; round++) {
+        uint64_t before = atomic_load(&stage->words[0]);
+        assert_int_equal(child_join(child_start(look_at_memory, stage)), 0);
+        while (atomic_load(&stage->words[0]) == before) {
+            sched_yield();
+        }
+    }
+    stage_reach(stage, 1);
+    pthread_join(thread, NULL);
+    assert_true(is_filled(forked_memory, 64 * page, 16));
+    munmap(forked_memory, 64 * page);
+    stage_close(stage);
+}
+
 static int set_page(void **state) {
     (void)state;
     page = (size_t)sysconf(_SC_PAGESIZE);
@@ -581,6 +623,7 @@ int main(void) {
         cmocka_unit_test(peers_reach_adopted_memory),
         cmocka_unit_test(forked_child_has_its_own),
         cmocka_unit_test(threads_that_cannot_be_held_mean_refusal),
+        cmocka_unit_test(forks_and_adoptions_mix),
         cmocka_unit_test(threads_lose_nothing),
     };
     return cmocka_run_group_tests_name("mem_adopt", tests, set_page, NULL);

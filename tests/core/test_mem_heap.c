@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 
 #include "mem/mem_backing.h"
 #include "mem/mem_heap.h"
+#include "mem/mem_huge.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -318,6 +320,35 @@ static void small_address_space(struct stage *stage) {
     CHECK(trma_mem_heap_allocate(TRMA_HEAP_CONTROL, 64 * KIB, 1, &blocks[1]) == TRMA_OK);
 }
 
+/* A file that is too large would raise SIGXFSZ and end the program: smaller chunks are made instead. */
+static void small_file_limit(struct stage *stage) {
+    (void)stage;
+    struct rlimit limit = {.rlim_cur = MIB, .rlim_max = MIB};
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    char *control = allocate(TRMA_HEAP_CONTROL, 4096, 1);
+    char *data = allocate(TRMA_HEAP_DATA, 300 * KIB, 1);
+    memset(control, 1, 4096);
+    memset(data, 1, 300 * KIB);
+    void *block;
+    CHECK(trma_mem_heap_allocate(TRMA_HEAP_DATA, 2 * MIB, 1, &block) == TRMA_ERR_NO_MEMORY);
+    CHECK(trma_mem_heap_free(control) && trma_mem_heap_free(data));
+}
+
+static void huge_pages_keep_the_content(void **state) {
+    (void)state;
+    size_t size = 20 * MIB;
+    unsigned char *block = allocate(TRMA_HEAP_DATA, size, 1);
+    memset(block + MIB, 7, 6 * MIB);
+    size_t huge = trma_mem_huge_populate(block, size);
+    assert_int_equal(huge % TRMA_HUGE_PAGE, 0);
+    assert_true(huge <= size);
+    assert_true(is_all(block, 0, MIB));
+    assert_true(is_all(block + MIB, 7, 6 * MIB));
+    assert_true(is_all(block + 7 * MIB, 0, 13 * MIB));
+    assert_int_equal(trma_mem_huge_populate(block + 1, TRMA_HUGE_PAGE), 0); /* no whole one inside */
+    assert_true(trma_mem_heap_free(block));
+}
+
 static void without_memfd(struct stage *stage) {
     (void)stage;
     refuse_call(SYS_memfd_create, EPERM);
@@ -329,6 +360,41 @@ static void without_memfd(struct stage *stage) {
     CHECK(count_entries("/dev/shm", "truerma") == 0);
     char *words = allocate(TRMA_HEAP_CONTROL, 4096, 1);
     CHECK(is_all((unsigned char *)words, 0, 4096));
+}
+
+/* Without memfd, on a /dev/shm of 1 MiB: what is given can be written, the rest is refused; never SIGBUS. */
+static void full_shared_memory(struct stage *stage) {
+    (void)stage;
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+        _exit(77);
+    }
+    refuse_call(SYS_memfd_create, ENOSYS);
+    void *blocks[64];
+    size_t n = 0;
+    enum trma_status status = TRMA_OK;
+    while (n < 64 && (status = trma_mem_heap_allocate(TRMA_HEAP_DATA, 64 * KIB, 1, &blocks[n])) == TRMA_OK) {
+        memset(blocks[n++], 1, 64 * KIB);
+    }
+    CHECK(status == TRMA_ERR_NO_MEMORY && n >= 8 && n <= 16);
+    void *words;
+    CHECK(trma_mem_heap_allocate(TRMA_HEAP_CONTROL, 256 * KIB, 1, &words) == TRMA_ERR_NO_MEMORY);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(is_all(blocks[i], 1, 64 * KIB));
+        CHECK(trma_mem_heap_free(blocks[i]));
+    }
+    CHECK(trma_mem_heap_allocate(TRMA_HEAP_DATA, 64 * KIB, 1, &blocks[0]) == TRMA_OK);
+}
+
+static void limited_shared_memory_is_told(void **state) {
+    (void)state;
+    struct stage *stage = stage_open();
+    int status = child_join(child_start(full_shared_memory, stage));
+    stage_close(stage);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip(); /* no right to mount */
+    }
+    assert_int_equal(status, 0);
 }
 
 static void without_shared_memory(struct stage *stage) {
@@ -374,6 +440,7 @@ static void limits(void **state) {
     (void)state;
     run_in_child(small_descriptor_limit);
     run_in_child(unsettled_regions_meet_the_limit);
+    run_in_child(small_file_limit);
     if (!TEST_IS_SANITIZED) { /* a sanitizer's shadow needs the address space */
         run_in_child(small_address_space);
     }
@@ -393,6 +460,7 @@ static void refused_shared_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_shared_memory), /* first: its children must have no chunks to inherit */
+        cmocka_unit_test(limited_shared_memory_is_told),
         cmocka_unit_test(limits),
         cmocka_unit_test(cycles_do_not_grow),
         cmocka_unit_test(control_blocks_are_zeroed),
@@ -400,6 +468,7 @@ int main(void) {
         cmocka_unit_test(foreign_blocks_are_told),
         cmocka_unit_test(shares_tell_where_memory_lies),
         cmocka_unit_test(freed_stretches_give_pages_back),
+        cmocka_unit_test(huge_pages_keep_the_content),
         cmocka_unit_test(random_blocks_keep_their_bytes),
         cmocka_unit_test(threads_share_the_heaps),
         cmocka_unit_test(forked_child_leaves_the_parent_alone),

@@ -92,9 +92,11 @@ static void test_choice(void **state) {
     assert_int_equal(knobs.abi, TRMA_ABI_MPICH);
     assert_taken("TRUERMA_ABI", "OpenMPI");
     assert_int_equal(knobs.abi, TRMA_ABI_OPENMPI);
-    assert_refused("TRUERMA_ABI", "mpic", "mpich or openmpi");
+    assert_taken("TRUERMA_ABI", "abi");
+    assert_int_equal(knobs.abi, TRMA_ABI_STANDARD);
+    assert_refused("TRUERMA_ABI", "mpic", "mpich, openmpi or abi");
     assert_int_equal(knobs.abi, TRMA_ABI_UNSET);
-    assert_refused("TRUERMA_ABI", "mpich|openmpi", "mpich or openmpi");
+    assert_refused("TRUERMA_ABI", "mpich|openmpi", "mpich, openmpi or abi");
     assert_taken("TRUERMA_LOG", "debug");
     assert_int_equal(knobs.log, TRMA_LOG_DEBUG);
     assert_refused("TRUERMA_LOG", "loud", "error, warn, info or debug");

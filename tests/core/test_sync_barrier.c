@@ -3,7 +3,8 @@
 
 #include "sync/sync_barrier.h"
 
-/* Everybody counts up before entering; after leaving, nobody may be found behind or more than one step ahead. */
+/* Everybody counts up before entering; after leaving, nobody may be found behind or more than one step ahead.
+ */
 static void pass_and_look(struct actor *actor, unsigned passes) {
     struct trma_waiter *waiter = &actor->team->waiter;
     uint64_t waited = 0;
@@ -96,8 +97,10 @@ static void test_dead_member(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_sizes),    cmocka_unit_test(test_without_membarrier),
-        cmocka_unit_test(test_publishes_plain_stores), cmocka_unit_test(test_wraps_around),
+        cmocka_unit_test(test_all_sizes),
+        cmocka_unit_test(test_without_membarrier),
+        cmocka_unit_test(test_publishes_plain_stores),
+        cmocka_unit_test(test_wraps_around),
         cmocka_unit_test(test_dead_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,9 +128,9 @@ static void test_shared_together(void **state) {
 }
 
 /*
- * First come first served: member 0 holds the lock while the others queue up one after the other, every third one
- * for a shared lock, so that shared ones stand behind exclusive ones and the other way round. They must come in as
- * they stand.
+ * First come first served: member 0 holds the lock while the others queue up one after the other, every third
+ * one for a shared lock, so that shared ones stand behind exclusive ones and the other way round. They must
+ * come in as they stand.
  */
 static void play_queue(struct actor *actor) {
     struct guarded *guarded = guarded_of(actor);
@@ -167,8 +167,8 @@ static void test_first_come_first_served(void **state) {
 }
 
 /*
- * Bounded overtaking under load: once I have my ticket, only those in front of it come in before me. `entered` counts
- * tickets in the order of service, so it must be my ticket's number when I am in.
+ * Bounded overtaking under load: once I have my ticket, only those in front of it come in before me.
+ * `entered` counts tickets in the order of service, so it must be my ticket's number when I am in.
  */
 static void play_hurry(struct actor *actor) {
     struct guarded *guarded = guarded_of(actor);

@@ -14,7 +14,7 @@ cd "$work/test" || exit 1
 failures=0
 
 # The stand-ins say so when they are loaded: that is how a test knows that a preload took effect.
-for abi in mpich openmpi; do
+for abi in mpich openmpi abi; do
     printf '#include <unistd.h>\n__attribute__((constructor)) static void hello(void) {
         if (write(1, "loaded %s\\n", %d) < 0)
             _exit(99);\n}\n' "$abi" $((8 + ${#abi})) >loaded.c

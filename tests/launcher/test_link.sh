@@ -20,12 +20,16 @@ for name in libmpiwrap.so.12 libmpir.so.40 libmpfr.so.12 libmpi.so.12.old; do
     library $name
 done
 program alike lib/libmpiwrap.so.12 lib/libmpir.so.40 lib/libmpfr.so.12
-expect_refused 2 'cannot tell which MPI .*alike.* TRUERMA_ABI=mpich or TRUERMA_ABI=openmpi' "${explain[@]}" ./alike
+expect_refused 2 'cannot tell which MPI .*alike.* TRUERMA_ABI to mpich, openmpi or abi' "${explain[@]}" ./alike
 
-# The standard's ABI and other versions are recognised, not served.
+# The MPI standard's own ABI, whoever's library has it.
 library libmpi_abi.so.1
 program standard lib/libmpi_abi.so.1
-expect_refused 2 "libmpi_abi.so.1: the MPI standard's own ABI, .* not serve yet; set TRUERMA=off" "${explain[@]}" ./standard
+expect 0 '^abi: ./standard links (lib/)?libmpi_abi.so.1$' "${explain[@]}" ./standard
+program standard_too lib/libmpi_abi.so.1 lib/libmpi.so.12
+expect_refused 2 'links both .*libmpi.so.12 .* and .*libmpi_abi.so.1' "${explain[@]}" ./standard_too
+
+# Other versions are recognised, not served.
 library libmpi.so.20
 program old lib/libmpi.so.20
 expect_refused 2 'libmpi.so.20: an MPI that TrueRMA does not serve' "${explain[@]}" ./old

@@ -53,6 +53,8 @@ expect 0 '^mpich: TRUERMA_ABI is mpich' env TRUERMA_ABI=mpich OMPI_COMM_WORLD_RA
 expect 0 '^openmpi: ' env TRUERMA_ABI=openmpi "${explain[@]}" ./openmpi_app
 expect 0 'TRUERMA_ABI is openmpi although ./mpich_app links .*libmpi.so.12' env TRUERMA_ABI=openmpi "${explain[@]}" ./mpich_app
 expect 0 '^openmpi: ' env TRUERMA_ABI=openmpi PMI_RANK=1 "${explain[@]}" ./mpich_app
-expect_refused 2 'TRUERMA_ABI=mpic is not allowed: it may be mpich or openmpi' env TRUERMA_ABI=mpic "${explain[@]}" ./mpich_app
+expect 0 '^abi: TRUERMA_ABI is abi' env TRUERMA_ABI=abi PMI_RANK=0 "${explain[@]}" sh
+expect 0 'TRUERMA_ABI is abi although ./openmpi_app links .*libmpi.so.40' env TRUERMA_ABI=abi "${explain[@]}" ./openmpi_app
+expect_refused 2 'TRUERMA_ABI=mpic is not allowed: it may be mpich, openmpi or abi' env TRUERMA_ABI=mpic "${explain[@]}" ./mpich_app
 
 finish

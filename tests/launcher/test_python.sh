@@ -67,7 +67,9 @@ expect 0 '^mpich: MPI4PY_MPIABI is impi' env MPI4PY_MPIABI=impi "${explain[@]}" 
 expect 0 '^openmpi: MPI4PY_LIBMPI is ' env MPI4PY_LIBMPI="$PWD/found2:$PWD/lib/libmpi.so.40" "${explain[@]}" base/bin/python3 app.py
 expect 0 '^mpich: MPI4PY_LIBMPI is ' env MPI4PY_LIBMPI="$PWD/found" "${explain[@]}" base/bin/python3 app.py
 expect 0 "^openmpi: OMPI_COMM_WORLD_RANK" env OMPI_COMM_WORLD_RANK=0 "${explain[@]}" with_mpich/bin/python3 app.py
-expect_refused 2 "standard's own ABI" env MPI4PY_MPIABI=mpiabi "${explain[@]}" base/bin/python3 app.py
+expect 0 '^abi: MPI4PY_MPIABI is mpiabi' env MPI4PY_MPIABI=mpiabi PMI_RANK=0 "${explain[@]}" base/bin/python3 app.py
+library libmpi_abi.so.1
+expect 0 '^abi: MPI4PY_LIBMPI is ' env MPI4PY_LIBMPI="$PWD/lib/libmpi_abi.so.1" "${explain[@]}" base/bin/python3 app.py
 
 # Scripts of an environment.
 script app "#!$PWD/with_openmpi/bin/python3"

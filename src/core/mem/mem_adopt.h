@@ -36,6 +36,12 @@ enum trma_status trma_mem_adopt_range(void *address, size_t size, struct trma_sh
                                       const char **reason);
 
 /*
+ * Says how peers reach the range, and counts one more use when most of it is adopted already: true then, and
+ * the caller owes a trma_mem_adopt_release of share->ticket.serial. Adopts nothing itself. Thread-safe.
+ */
+bool trma_mem_adopt_join(void *address, size_t size, struct trma_share *share);
+
+/*
  * Drops one use; after the last one the memory is private and anonymous again, with the same content. The
  * peers have unmapped it, or at least write no more. A serial that is not an adopted region's is ignored.
  * Parts of the range that the program has unmapped in the meantime are left alone. Thread-safe.

@@ -9,8 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Needs the right to hold back the kernel's own writes: a read() into the range must wait, not fail. */
-static int open_userfault(void) {
+int trma_mem_guard_open_userfault(void) {
     int descriptor = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
@@ -25,7 +24,9 @@ static int open_userfault(void) {
     struct uffdio_api api = {.api = UFFD_API,
                              .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM};
     if (ioctl(descriptor, UFFDIO_API, &api) != 0) {
+        int error = errno;
         close(descriptor);
+        errno = error;
         return -1;
     }
     return descriptor;
@@ -34,7 +35,7 @@ static int open_userfault(void) {
 const char *trma_mem_guard_open(struct trma_guard *guard, bool has_threads) {
     guard->userfault = -1;
     if (has_threads) {
-        guard->userfault = open_userfault();
+        guard->userfault = trma_mem_guard_open_userfault();
         if (guard->userfault < 0) {
             return "other threads are running, and the kernel does not let us hold their writes back "
                    "(vm.unprivileged_userfaultfd=1 or access to /dev/userfaultfd would)";

@@ -17,6 +17,13 @@ struct trma_guard {
     int userfault;    /* -1: alone */
 };
 
+/*
+ * Opens a userfaultfd that can hold back writes to private and shared memory, the kernel's own included (a
+ * read() into the range must wait, not fail); -1 with errno set where that is not allowed. Owned by the
+ * caller.
+ */
+int trma_mem_guard_open_userfault(void);
+
 /* Opens a guard; NULL, or the reason why threads cannot be held back (static text). */
 const char *trma_mem_guard_open(struct trma_guard *guard, bool has_threads);
 void trma_mem_guard_close(struct trma_guard *guard);

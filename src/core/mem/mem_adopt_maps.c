@@ -42,9 +42,8 @@ struct vma {
     char permissions[4]; /* as in maps: rwxp */
     uint64_t inode;
     bool is_stack;
-    bool is_asynchronous;   /* rings of io_uring or aio: the kernel writes whenever it likes */
-    unsigned flags;         /* smaps only */
-    unsigned long huge_kib; /* smaps only */
+    bool is_asynchronous; /* rings of io_uring or aio: the kernel writes whenever it likes */
+    unsigned flags;       /* smaps only */
 };
 
 /* Reads a file of /proc line by line through a buffer on the stack. */
@@ -224,13 +223,10 @@ static const char *judge_range(struct line_reader *reader, uintptr_t low, uintpt
     uintptr_t judged = low; /* all below is good */
     bool is_inside = false;
     unsigned kind_flags = 0;
-    bool has_huge = false;
     struct vma vma = {0};
     for (char *line = next_line(reader); line != NULL && judged < high; line = next_line(reader)) {
         struct vma next;
-        if (strncmp(line, "AnonHugePages:", 14) == 0) {
-            vma.huge_kib = strtoul(line + 14, NULL, 10);
-        } else if (strncmp(line, "VmFlags:", 8) == 0) {
+        if (strncmp(line, "VmFlags:", 8) == 0) {
             vma.flags = parse_flags(line + 8);
             if (vma.high <= judged) {
                 continue;
@@ -247,13 +243,11 @@ static const char *judge_range(struct line_reader *reader, uintptr_t low, uintpt
             describe_kind(&vma, kind);
             kind_flags = flags;
             is_inside = true;
-            has_huge = has_huge || vma.huge_kib != 0;
             judged = vma.high;
         } else if (parse_vma(line, &next)) {
             vma = next;
         }
     }
-    kind->has_huge = has_huge;
     return judged >= high ? NULL : "not all of it is mapped";
 }
 

@@ -20,7 +20,6 @@ struct trma_memory_kind {
     bool is_unreserved;  /* MAP_NORESERVE */
     bool is_undumped;    /* MADV_DONTDUMP */
     bool is_mergeable;   /* MADV_MERGEABLE */
-    bool has_huge;       /* some of it lies on huge pages now */
 };
 
 /*

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "mem_adopt_guard.h"
-#include "mem_adopt_huge.h"
 #include "mem_adopt_pagemap.h"
 #include "mem_backing.h"
+#include "mem_huge.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
@@ -121,14 +121,6 @@ static bool visit_data(const struct trma_exchange *exchange, uintptr_t low, uint
     return true;
 }
 
-static bool collapse_stretch(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high,
-                             void *context) {
-    (void)exchange;
-    (void)context;
-    trma_mem_huge_collapse(low, high);
-    return true;
-}
-
 /* Makes the new mapping's page tables in one go, rather than by a fault for each page when the program goes
  * on. */
 static bool populate_stretch(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high,
@@ -144,24 +136,41 @@ static uintptr_t piece_end(uintptr_t at, uintptr_t high) {
     return end < high ? end : high;
 }
 
-static bool piece_to_file(const struct trma_exchange *exchange, struct trma_guard *guard, int pagemap,
-                          uintptr_t low, uintptr_t high, const char **reason) {
+static enum trma_status piece_to_file(const struct trma_exchange *exchange, struct trma_guard *guard,
+                                      int pagemap, uintptr_t low, uintptr_t high, const char **reason) {
     if (!exchange->kind.refuses_huge) {
         trma_mem_huge_prepare(exchange->file, (size_t)offset_of(exchange, low), pagemap, low, high);
     }
     if (!trma_mem_guard_hold(guard, low, high)) {
         *reason = "other threads are running, and userfaultfd cannot hold back writes to this kind of memory";
-        return false;
+        return TRMA_ERR_REFUSED;
     }
-    bool is_done = copy_to_file(exchange, pagemap, low, high);
-    if (is_done) {
-        is_done = map_file(exchange, low, high);
-    }
+    bool is_done = copy_to_file(exchange, pagemap, low, high) && map_file(exchange, low, high);
     trma_mem_guard_let_go(guard, low, high);
     if (!is_done) {
         *reason = "there is no memory for a copy";
+        return TRMA_ERR_NO_MEMORY;
     }
-    return is_done;
+    return TRMA_OK;
+}
+
+/* All pieces; *end is where it stopped. */
+static enum trma_status pieces_to_file(const struct trma_exchange *exchange, int pagemap, uintptr_t *end,
+                                       const char **reason) {
+    struct trma_guard guard;
+    *end = exchange->low;
+    *reason = trma_mem_guard_open(&guard, exchange->has_threads);
+    if (*reason != NULL) {
+        return TRMA_ERR_REFUSED;
+    }
+    enum trma_status status = TRMA_OK;
+    while (*end < exchange->high && status == TRMA_OK) {
+        uintptr_t stop = piece_end(*end, exchange->high);
+        status = piece_to_file(exchange, &guard, pagemap, *end, stop, reason);
+        *end = status == TRMA_OK ? stop : *end;
+    }
+    trma_mem_guard_close(&guard);
+    return status;
 }
 
 enum trma_status trma_mem_pages_to_file(const struct trma_exchange *exchange, const char **reason) {
@@ -170,28 +179,15 @@ enum trma_status trma_mem_pages_to_file(const struct trma_exchange *exchange, co
         *reason = "/proc/self/pagemap cannot be read";
         return TRMA_ERR_REFUSED;
     }
-    struct trma_guard guard;
-    *reason = trma_mem_guard_open(&guard, exchange->has_threads);
-    if (*reason != NULL) {
-        close(pagemap);
-        return TRMA_ERR_REFUSED;
-    }
-    uintptr_t at = exchange->low;
-    while (at < exchange->high) {
-        uintptr_t end = piece_end(at, exchange->high);
-        if (!piece_to_file(exchange, &guard, pagemap, at, end, reason)) {
-            break;
-        }
-        at = end;
-    }
-    trma_mem_guard_close(&guard);
+    uintptr_t end;
+    enum trma_status status = pieces_to_file(exchange, pagemap, &end, reason);
     close(pagemap);
-    if (at < exchange->high) {
-        (void)trma_mem_pages_to_private(exchange, exchange->low, at);
-        return TRMA_ERR_REFUSED;
+    if (status == TRMA_OK) {
+        (void)visit_data(exchange, exchange->low, exchange->high, populate_stretch, NULL);
+    } else {
+        (void)trma_mem_pages_to_private(exchange, exchange->low, end);
     }
-    (void)visit_data(exchange, exchange->low, exchange->high, populate_stretch, NULL);
-    return TRMA_OK;
+    return status;
 }
 
 /* The properties that the memory had; without them it would also never again be one mapping with its
@@ -222,7 +218,11 @@ struct destination {
 
 static bool read_stretch(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high, void *context) {
     const struct destination *to = context;
-    return read_all(exchange, low, high, to->base + (low - to->low));
+    char *base = to->base + (low - to->low);
+    if (!exchange->kind.refuses_huge) {
+        trma_mem_huge_prepare_private((uintptr_t)base, (uintptr_t)base + (high - low));
+    }
+    return read_all(exchange, low, high, base);
 }
 
 /*
@@ -290,9 +290,6 @@ bool trma_mem_pages_to_private(const struct trma_exchange *exchange, uintptr_t l
         is_done = exchange->has_threads ? piece_by_move(exchange, &guard, at, end)
                                         : piece_in_place(exchange, at, end);
         if (is_done) {
-            if (exchange->kind.has_huge && !exchange->kind.wants_huge) {
-                (void)visit_data(exchange, at, end, collapse_stretch, NULL);
-            }
             trma_mem_backing_punch(&backing, (size_t)offset_of(exchange, at), end - at);
         }
     }

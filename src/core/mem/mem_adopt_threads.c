@@ -3,15 +3,13 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../node/node_peer_process.h"
 #include "mem_adopt.h"
 #include "mem_door.h"
 
@@ -32,28 +30,6 @@ struct thread_list {
 static pthread_mutex_t trust_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread_list known_before; /* guarded by trust_lock */
 static struct thread_list trusted;      /* guarded by trust_lock */
-
-/* Field 22 of /proc/self/task/<id>/stat. */
-static uint64_t start_time_of(int id) {
-    char path[64];
-    char text[1024];
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-        return 0;
-    }
-    ssize_t got = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
-    if (got <= 0) {
-        return 0;
-    }
-    text[got] = '\0';
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at != NULL ? strtoull(at, NULL, 10) : 0;
-}
 
 static bool list_has(const struct thread_list *list, const struct thread_name *thread) {
     for (size_t i = 0; i < list->n; i++) {
@@ -76,7 +52,7 @@ static bool visit_threads(bool (*visit)(const struct thread_name *thread, void *
     while (go_on && (entry = readdir(directory)) != NULL) {
         if (isdigit((unsigned char)entry->d_name[0])) {
             int id = (int)strtol(entry->d_name, NULL, 10);
-            struct thread_name thread = {.id = id, .start_time = start_time_of(id)};
+            struct thread_name thread = {.id = id, .start_time = trma_node_process_thread_start_time(id)};
             go_on = visit(&thread, context);
             seen++;
         }

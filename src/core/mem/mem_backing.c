@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,8 +121,17 @@ static bool is_shortage(int error) {
     return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
 }
 
+/* A file beyond the limit for files (ulimit -f) would not only fail: it would raise SIGXFSZ. */
+static bool exceeds_file_limit(size_t size) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur;
+}
+
 enum trma_status trma_mem_backing_create(size_t size, uint64_t serial, bool named, struct trma_backing *out) {
     *out = (struct trma_backing){.descriptor = -1};
+    if (exceeds_file_limit(size)) {
+        return TRMA_ERR_NO_MEMORY;
+    }
     if (named) {
         out->descriptor = make_named_object(serial);
         out->is_named = out->descriptor >= 0;

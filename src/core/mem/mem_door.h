@@ -75,6 +75,13 @@ void trma_mem_door_serve_stop(void);
 /* Kernel's id of the service thread, 0 when there is none: adoption must not take it for one of the
  * program's. */
 int trma_mem_door_serve_thread(void);
+/*
+ * What SCM_RIGHTS carries, over a connected SEQPACKET socket: one message with the serial and, unless it is
+ * -1, the descriptor. The receiver owns what it gets: -1 with errno set when nothing came, or not for this
+ * serial (ESTALE).
+ */
+void trma_mem_door_send(int connection, uint64_t serial, int descriptor);
+int trma_mem_door_receive(int connection, uint64_t serial);
 /* In the child of a fork: the service is the parent's. */
 void trma_mem_door_serve_forget(void);
 

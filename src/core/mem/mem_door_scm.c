@@ -63,13 +63,13 @@ static void limit_waiting(int connection) {
     setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-/* One message: the serial, and the descriptor when there is one. */
+/* Room for one descriptor beside a message. */
 union control_room {
     struct cmsghdr aligned;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static void send_descriptor(int connection, uint64_t serial, int descriptor) {
+void trma_mem_door_send(int connection, uint64_t serial, int descriptor) {
     union control_room room = {.bytes = {0}};
     struct iovec piece = {.iov_base = &serial, .iov_len = sizeof serial};
     struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
@@ -85,7 +85,7 @@ static void send_descriptor(int connection, uint64_t serial, int descriptor) {
     (void)sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int receive_descriptor(int connection, uint64_t wanted) {
+int trma_mem_door_receive(int connection, uint64_t wanted) {
     union control_room room;
     uint64_t serial = 0;
     struct iovec piece = {.iov_base = &serial, .iov_len = sizeof serial};
@@ -120,7 +120,7 @@ static void answer(int connection) {
      */
     trma_mem_region_lock();
     const struct trma_region *region = trma_mem_region_by_serial(serial);
-    send_descriptor(connection, serial, region != NULL ? region->backing.descriptor : -1);
+    trma_mem_door_send(connection, serial, region != NULL ? region->backing.descriptor : -1);
     trma_mem_region_unlock();
 }
 
@@ -211,20 +211,22 @@ void trma_mem_door_serve_forget(void) {
     pthread_mutex_init(&service_lock, NULL);
 }
 
-/* Connects to the owner's service, which may still be about to start. */
-static int connect_to(uint64_t nonce) {
+/* Connects to the owner's service, which may still be about to start, unless the owner is known to have
+ * ended. */
+static int connect_to(const struct trma_peer *peer) {
     struct sockaddr_un address;
-    socklen_t length = address_of(nonce, &address);
+    socklen_t length = address_of(peer->identity.probe_value, &address);
     int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (connection < 0) {
         return -1;
     }
     limit_waiting(connection);
-    int budget = atomic_load(&patience_ms);
+    bool has_ended = peer->door_proven != 0 && !trma_node_peer_is_alive(peer);
+    int budget = has_ended ? 0 : atomic_load(&patience_ms);
     for (int waited = 0; connect(connection, (struct sockaddr *)&address, length) != 0; waited++) {
         if (errno != ECONNREFUSED || waited >= budget) {
             int error = errno;
-            if (error == ECONNREFUSED) {
+            if (error == ECONNREFUSED && !has_ended) {
                 atomic_store(&patience_ms, LITTLE_PATIENCE_MS);
             }
             close(connection);
@@ -238,7 +240,7 @@ static int connect_to(uint64_t nonce) {
 
 static int scm_open(const struct trma_peer *peer, const struct trma_ticket *ticket) {
     trma_mem_door_serve(); /* where we are refused, the peer is likely to be refused too */
-    int connection = connect_to(peer->identity.probe_value);
+    int connection = connect_to(peer);
     if (connection < 0) {
         return -1;
     }
@@ -247,7 +249,7 @@ static int scm_open(const struct trma_peer *peer, const struct trma_ticket *tick
     uint64_t serial = ticket->serial;
     if (is_same_user(connection) &&
         send(connection, &serial, sizeof serial, MSG_NOSIGNAL) == (ssize_t)sizeof serial) {
-        descriptor = receive_descriptor(connection, serial);
+        descriptor = trma_mem_door_receive(connection, serial);
     }
     int error = errno;
     close(connection);

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <sys/uio.h>
 
+#include "../node/node_gate.h"
+
 /*
  * Cross-memory attach. Strided pairs become two lists of stretches with the same number of bytes in all, so
  * that one call carries as many of them as the kernel takes (IOV_MAX per list). The kernel may carry less
@@ -138,8 +140,19 @@ static enum trma_status carry(const struct trma_path *path, const struct trma_pa
 
 static enum trma_status cma_put(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
                                 struct trma_outstanding *outstanding) {
+    struct trma_gate *gate = path->peer->gate;
+
     (void)outstanding;
-    return carry(path, pairs, n, process_vm_writev);
+    if (!gate) {
+        return carry(path, pairs, n, process_vm_writev);
+    }
+    /* The target must not exchange the pages behind its memory while bytes are on their way into them. */
+    enum trma_status status = trma_node_gate_enter(gate, path->peer);
+    if (!status) {
+        status = carry(path, pairs, n, process_vm_writev);
+        trma_node_gate_leave(gate);
+    }
+    return status;
 }
 
 static enum trma_status cma_get(const struct trma_path *path, const struct trma_pair *pairs, size_t n,

@@ -15,7 +15,7 @@
 #define TRMA_KNOB_TEXT 4096
 
 /* Values of the CHOICE knobs, in the order of the table's words. */
-enum trma_knob_abi { TRMA_ABI_UNSET = -1, TRMA_ABI_MPICH, TRMA_ABI_OPENMPI };
+enum trma_knob_abi { TRMA_ABI_UNSET = -1, TRMA_ABI_MPICH, TRMA_ABI_OPENMPI, TRMA_ABI_STANDARD };
 enum trma_knob_log { TRMA_LOG_ERROR, TRMA_LOG_WARN, TRMA_LOG_INFO, TRMA_LOG_DEBUG };
 enum trma_knob_adopt { TRMA_ADOPT_AUTO, TRMA_ADOPT_ALWAYS, TRMA_ADOPT_NEVER };
 

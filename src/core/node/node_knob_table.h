@@ -20,8 +20,8 @@
  */
 #define TRMA_KNOB_TABLE(X)                                                                                   \
     X(SWITCH, enabled, "TRUERMA", "on", "on|off", 0, 0, "off passes every call through to the host MPI")     \
-    X(CHOICE, abi, "TRUERMA_ABI", "", "mpich|openmpi", 0, 0,                                                 \
-      "MPI ABI of the program, for when `truerma run` cannot tell it from the program")                      \
+    X(CHOICE, abi, "TRUERMA_ABI", "", "mpich|openmpi|abi", 0, 0,                                             \
+      "MPI ABI of the program (abi: the MPI standard's own), for when `truerma run` cannot tell it")         \
     X(CHOICE, log, "TRUERMA_LOG", "warn", "error|warn|info|debug", 0, 0,                                     \
       "how much is told on stderr; info says which path every window takes and why")                         \
     X(TEXT, stats, "TRUERMA_STATS", "", "1 (stderr) or the path of a file", 0, 0,                            \

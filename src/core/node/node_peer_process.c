@@ -48,13 +48,9 @@ uint64_t trma_node_process_host(void) {
     return hash;
 }
 
-/* State letter and start time of a process; false when /proc does not tell. */
-static bool read_stat(pid_t proc_pid, char *state, uint64_t *start_time) {
-    char path[64] = "/proc/self/stat";
+/* State letter and start time, from a "stat" file of /proc; false when it does not tell. */
+static bool read_stat(const char *path, char *state, uint64_t *start_time) {
     char text[1024];
-    if (proc_pid != 0) {
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)proc_pid);
-    }
     if (!read_text(path, text, sizeof text)) {
         return false;
     }
@@ -75,6 +71,14 @@ static bool read_stat(pid_t proc_pid, char *state, uint64_t *start_time) {
     return true;
 }
 
+static bool read_process_stat(pid_t proc_pid, char *state, uint64_t *start_time) {
+    char path[64] = "/proc/self/stat";
+    if (proc_pid != 0) {
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)proc_pid);
+    }
+    return read_stat(path, state, start_time);
+}
+
 bool trma_node_process_owns_proc(void) {
     char number[32];
     ssize_t length = readlink("/proc/self", number, sizeof number - 1);
@@ -88,7 +92,15 @@ bool trma_node_process_owns_proc(void) {
 uint64_t trma_node_process_start_time(pid_t proc_pid) {
     char state;
     uint64_t start_time;
-    return read_stat(proc_pid, &state, &start_time) ? start_time : 0;
+    return read_process_stat(proc_pid, &state, &start_time) ? start_time : 0;
+}
+
+uint64_t trma_node_process_thread_start_time(pid_t thread) {
+    char path[64];
+    char state;
+    uint64_t start_time;
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    return read_stat(path, &state, &start_time) ? start_time : 0;
 }
 
 static uint32_t namespace_of(const char *process) {
@@ -147,7 +159,7 @@ pid_t trma_node_process_find(pid_t pid, uint32_t pid_namespace) {
 bool trma_node_process_is_alive(pid_t pid, pid_t proc_pid, uint64_t start_time) {
     char state = '?';
     uint64_t started = 0;
-    bool is_told = proc_pid != 0 && read_stat(proc_pid, &state, &started);
+    bool is_told = proc_pid != 0 && read_process_stat(proc_pid, &state, &started);
     if (is_told && (state == 'Z' || state == 'X' || (start_time != 0 && started != start_time))) {
         return false;
     }

@@ -18,6 +18,9 @@ uint64_t trma_node_process_host(void);
  */
 uint64_t trma_node_process_start_time(pid_t proc_pid);
 
+/* The same of a thread of this process. */
+uint64_t trma_node_process_thread_start_time(pid_t thread);
+
 /* True when the numbers in /proc are the pids of this process's namespace: containers may be given another
  * /proc. */
 bool trma_node_process_owns_proc(void);

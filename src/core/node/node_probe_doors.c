@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -17,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../mem/mem_adopt_guard.h"
 #include "../mem/mem_backing.h"
+#include "../mem/mem_door.h"
 #include "node_peer_process.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -29,9 +29,6 @@
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER     0x59616d61
 #define PR_SET_PTRACER_ANY ((unsigned long)-1)
-#endif
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
 #endif
 
 /* What the child tries on its parent: the relation that does not help it, as between two ranks. */
@@ -121,27 +118,9 @@ static int try_scm(struct subject *subject) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         return errno;
     }
-    union {
-        struct cmsghdr aligned;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } room = {.bytes = {0}};
-    char byte = 0;
-    struct iovec piece = {.iov_base = &byte, .iov_len = 1};
-    struct msghdr message = {
-        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &ends[0], sizeof(int));
     errno = 0;
-    bool is_through =
-        sendmsg(ends[0], &message, MSG_NOSIGNAL) == 1 && recvmsg(ends[1], &message, MSG_CMSG_CLOEXEC) == 1;
-    header = CMSG_FIRSTHDR(&message);
-    int copy = -1;
-    if (is_through && header != NULL && header->cmsg_type == SCM_RIGHTS) {
-        memcpy(&copy, CMSG_DATA(header), sizeof copy);
-    }
+    trma_mem_door_send(ends[0], SUBJECT_WORD, ends[0]);
+    int copy = trma_mem_door_receive(ends[1], SUBJECT_WORD);
     int result = error_or_ok(copy >= 0);
     if (copy >= 0) {
         close(copy);
@@ -168,27 +147,15 @@ static int try_shm(struct subject *subject) {
     return result;
 }
 
-/* Write protection that also holds back the kernel's own writes (a read() into the range), as adoption wants
- * it. */
 static int try_userfaultfd(struct subject *subject) {
     (void)subject;
     errno = 0;
-    int descriptor = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    int descriptor = trma_mem_guard_open_userfault();
     if (descriptor < 0) {
-        int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-        if (device < 0) {
-            return errno;
-        }
-        descriptor = ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
-        close(device);
-        if (descriptor < 0) {
-            return errno;
-        }
+        return error_or_ok(false);
     }
-    struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP};
-    int result = error_or_ok(ioctl(descriptor, UFFDIO_API, &api) == 0);
     close(descriptor);
-    return result;
+    return 0;
 }
 
 static int try_xpmem(struct subject *subject) {

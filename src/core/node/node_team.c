@@ -9,6 +9,7 @@
 
 #include "../mem/mem_heap.h"
 #include "../mem/mem_map.h"
+#include "node_gate.h"
 
 /*
  * Blocks that are not in use. They never go back to the heap: whoever has just released a member from its
@@ -20,12 +21,21 @@ struct spare {
 };
 
 static struct spare *spares;
+static pid_t spares_owner; /* the process whose blocks they are; a forked child inherits the list only */
 static pthread_mutex_t spares_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_spares(void) {
+    pthread_mutex_lock(&spares_mutex);
+    if (spares_owner != getpid()) {
+        spares = NULL;
+        spares_owner = getpid();
+    }
+}
 
 static struct trma_team_block *take_block(void) {
     void *memory = NULL;
 
-    pthread_mutex_lock(&spares_mutex);
+    lock_spares();
     struct spare *spare = spares;
     if (spare) {
         spares = spare->next;
@@ -51,7 +61,7 @@ void trma_node_team_block_give(struct trma_team_block *block) {
 
     /* Without memory for the note the block is lost, which is better than reused for something else. */
     if (spare) {
-        pthread_mutex_lock(&spares_mutex);
+        lock_spares();
         *spare = (struct spare){block, spares};
         spares = spare;
         pthread_mutex_unlock(&spares_mutex);
@@ -68,9 +78,11 @@ void trma_node_team_card_fill(struct trma_team_card *card, struct trma_team_bloc
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
         memcpy(card->cpus, &cpus, sizeof card->cpus < sizeof cpus ? sizeof card->cpus : sizeof cpus);
     }
-    if (trma_node_identity_self(&card->identity) || !(*block = take_block())) {
+    struct trma_gate *gate = trma_node_gate_self();
+    if (trma_node_identity_self(&card->identity) || !gate || !(*block = take_block())) {
         return;
     }
+    trma_mem_share_describe(gate, sizeof *gate, &card->gate);
     trma_mem_share_describe(*block, sizeof(struct trma_team_block), &card->block);
     card->usable = 1;
 }
@@ -116,7 +128,9 @@ static struct trma_team *allocate_team(uint32_t size) {
         team->bells = calloc(size, sizeof(void *));
         team->barrier_words = calloc(size, sizeof(void *));
         team->serials = calloc(size, sizeof(uint64_t));
-        if (team->peers && team->blocks && team->bells && team->barrier_words && team->serials) {
+        team->gate_serials = calloc(size, sizeof(uint64_t));
+        if (team->gate_serials && team->peers && team->blocks && team->bells && team->barrier_words &&
+            team->serials) {
             return team;
         }
         trma_node_team_destroy(team);
@@ -128,6 +142,7 @@ static struct trma_team *allocate_team(uint32_t size) {
 static enum trma_status join_member(struct trma_team *team, uint32_t member,
                                     const struct trma_team_card *card) {
     void *base = NULL;
+    void *gate_base = NULL;
     enum trma_status status = trma_node_peer_acquire(&card->identity, &team->peers[member]);
 
     if (status) {
@@ -138,6 +153,13 @@ static enum trma_status join_member(struct trma_team *team, uint32_t member,
         return status;
     }
     team->serials[member] = card->block.ticket.serial;
+    status = trma_mem_map_acquire(team->peers[member], &card->gate.ticket, &gate_base);
+    if (status) {
+        return status;
+    }
+    /* The mapping stays as long as some team with the peer does, and so does everybody's use of the gate. */
+    team->gate_serials[member] = card->gate.ticket.serial;
+    team->peers[member]->gate = (struct trma_gate *)((char *)gate_base + card->gate.offset);
     /* A block lies wholly in its region: mapped_low is its own address. */
     team->blocks[member] = (struct trma_team_block *)((char *)base + card->block.offset);
     team->bells[member] = &team->blocks[member]->bell;
@@ -177,8 +199,10 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
         team->waiter.needs_fence |= !cards[i].has_membarrier;
         status = join_member(team, i, &cards[i]);
         if (status) {
-            *refusal = team->peers[i] && team->peers[i]->map_reason ? team->peers[i]->map_reason
-                                                                    : trma_status_text(status);
+            const struct trma_peer *peer = team->peers[i];
+            /* A peer that is mapped tells there which door was taken. */
+            *refusal =
+                peer && !peer->is_mapped && peer->map_reason ? peer->map_reason : trma_status_text(status);
         }
     }
     if (status) {
@@ -207,6 +231,9 @@ void trma_node_team_destroy(struct trma_team *team) {
         if (team->serials[i]) {
             trma_mem_map_release(team->peers[i], team->serials[i]);
         }
+        if (team->gate_serials[i]) {
+            trma_mem_map_release(team->peers[i], team->gate_serials[i]);
+        }
         if (team->peers[i]) {
             trma_node_peer_release(team->peers[i]);
         }
@@ -216,6 +243,7 @@ void trma_node_team_destroy(struct trma_team *team) {
     free(team->bells);
     free(team->barrier_words);
     free(team->serials);
+    free(team->gate_serials);
     free(team);
 }
 

@@ -36,6 +36,7 @@ struct trma_team_block {
 struct trma_team_card {
     struct trma_identity identity;
     struct trma_share block;            /* of the member's struct trma_team_block */
+    struct trma_share gate;             /* of the member's struct trma_gate */
     uint64_t cpus[TRMA_TEAM_CPU_WORDS]; /* cores that the member may run on */
     uint32_t has_membarrier;
     uint32_t usable;        /* 0: the member could not make its block; the team must not be made */
@@ -51,6 +52,7 @@ struct trma_team {
     struct trma_doorbell **bells;    /* into blocks */
     struct trma_barrier_words **barrier_words;
     struct trma_barrier barrier;
+    uint64_t *gate_serials;
     uint64_t *serials;         /* of the regions that hold the blocks, for release */
     struct trma_waiter waiter; /* how members wait for each other; bell is this member's own */
     bool all_have_cma;         /* this process can read and write every member's private memory */

@@ -8,12 +8,11 @@
 #include "../mem/mem_map.h"
 #include "../node/node_wait.h"
 
-enum { SHARE_WORDS = sizeof(struct trma_share) / sizeof(uint64_t), SMALLEST_TABLE = 64 };
+enum { SMALLEST_TABLE = 64 };
 
-/* The published table is an array of trma_share, written and read as 64-bit words so that the sequence lock
- * has no data race. */
+/* An entry of the published table. */
 struct table {
-    _Atomic uint64_t words[SHARE_WORDS];
+    struct trma_share_words words;
 };
 
 struct trma_attachments {
@@ -28,24 +27,6 @@ struct trma_attached_range {
     struct trma_share share;
     void *mapped; /* base of its region here, NULL when it is not mapped */
 };
-
-static void store_share(_Atomic uint64_t *words, const struct trma_share *share) {
-    uint64_t plain[SHARE_WORDS];
-
-    memcpy(plain, share, sizeof plain);
-    for (size_t i = 0; i < SHARE_WORDS; i++) {
-        atomic_store_explicit(&words[i], plain[i], memory_order_relaxed);
-    }
-}
-
-static void load_share(_Atomic uint64_t *words, struct trma_share *share) {
-    uint64_t plain[SHARE_WORDS];
-
-    for (size_t i = 0; i < SHARE_WORDS; i++) {
-        plain[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
-    }
-    memcpy(share, plain, sizeof plain);
-}
 
 struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words) {
     struct trma_attachments *attachments = calloc(1, sizeof *attachments);
@@ -101,9 +82,9 @@ static void publish(struct trma_attachments *attachments) {
     /* No store below may be seen before the odd version. */
     atomic_thread_fence(memory_order_release);
     for (size_t i = 0; i < attachments->entries; i++) {
-        store_share(attachments->table[i].words, &attachments->shares[i]);
+        trma_win_share_store(&attachments->table[i].words, &attachments->shares[i]);
     }
-    store_share(shared->place, &place);
+    trma_win_share_store(&shared->place, &place);
     atomic_store_explicit(&shared->entries, attachments->entries, memory_order_relaxed);
     /* Release: who sees the even version sees the table. */
     atomic_store_explicit(&shared->version, version + 2, memory_order_release);
@@ -190,7 +171,7 @@ static bool try_copy(struct trma_attached *attached, struct trma_attach_words *w
     unsigned version = atomic_load_explicit(&words->version, memory_order_acquire);
     size_t entries = atomic_load_explicit(&words->entries, memory_order_relaxed);
 
-    load_share(words->place, &place);
+    trma_win_share_load(&words->place, &place);
     /* The loads above must not move behind the second look at the version. */
     atomic_thread_fence(memory_order_acquire);
     if (version % 2 || atomic_load_explicit(&words->version, memory_order_relaxed) != version) {
@@ -213,7 +194,7 @@ static bool try_copy(struct trma_attached *attached, struct trma_attach_words *w
     }
     struct table *table = (struct table *)((char *)base + place.offset);
     for (size_t i = 0; i < entries; i++) {
-        load_share(table[i].words, &attached->ranges[i].share);
+        trma_win_share_load(&table[i].words, &attached->ranges[i].share);
     }
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&words->version, memory_order_relaxed) != version) {

@@ -10,6 +10,7 @@
 #include "../mem/mem_ticket.h"
 #include "../move/move_path.h"
 #include "../trma_status.h"
+#include "win_share.h"
 
 /*
  * Dynamic windows: what a member has attached. The owner publishes a table in its control heap; origins keep
@@ -22,7 +23,7 @@
 struct trma_attach_words {
     _Alignas(64) atomic_uint version; /* even: stable; odd: being replaced */
     _Atomic uint64_t entries;         /* in the table */
-    _Atomic uint64_t place[sizeof(struct trma_share) / sizeof(uint64_t)]; /* struct trma_share of the table */
+    struct trma_share_words place;    /* where the table lies */
 };
 
 /* The owner's side: opaque, one per window and process. */

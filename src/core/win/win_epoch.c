@@ -12,6 +12,14 @@ struct sequence {
     uint32_t wanted;
 };
 
+/* Every synchronisation call comes by here, under the guard: a window whose traffic has earned it is adopted
+ * now. */
+static void look_at_account(struct trma_window *window) {
+    if (__builtin_expect(window->may_adopt, 0)) {
+        trma_win_adopt_look(window);
+    }
+}
+
 static bool has_reached(void *argument) {
     const struct sequence *sequence = argument;
 
@@ -157,6 +165,7 @@ enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions)
     enum trma_status status = TRMA_OK;
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if ((window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_FENCE) || window->is_exposed) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -182,6 +191,7 @@ enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions)
 
 enum trma_status trma_win_start(struct trma_window *window, const uint32_t *group, uint32_t n) {
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (!may_open_epoch(window)) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -221,6 +231,7 @@ enum trma_status trma_win_complete(struct trma_window *window) {
     enum trma_status first_error = TRMA_OK;
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (window->access != TRMA_ACCESS_PSCW) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -247,6 +258,7 @@ enum trma_status trma_win_complete(struct trma_window *window) {
 
 enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group, uint32_t n) {
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (window->is_exposed) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -290,6 +302,7 @@ enum trma_status trma_win_wait(struct trma_window *window) {
     struct exposure exposure = {window, 0};
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (!window->is_exposed) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -307,6 +320,7 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done) {
 
     *done = false;
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (!window->is_exposed) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -327,6 +341,7 @@ enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind k
     enum trma_status status = TRMA_ERR_SYNC;
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if ((may_open_epoch(window) || window->access == TRMA_ACCESS_LOCK) &&
         window->targets[index].lock == TRMA_LOCK_NONE) {
         window->access = TRMA_ACCESS_LOCK;
@@ -344,6 +359,7 @@ enum trma_status trma_win_unlock(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (window->access != TRMA_ACCESS_LOCK || target->lock == TRMA_LOCK_NONE ||
         target->lock == TRMA_LOCK_WAITING) {
         trma_win_guard_leave(window);
@@ -363,6 +379,7 @@ enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked) {
     enum trma_status status = TRMA_OK;
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (!may_open_epoch(window)) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -385,6 +402,7 @@ enum trma_status trma_win_unlock_all(struct trma_window *window) {
     enum trma_status first_error = TRMA_OK;
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (window->access != TRMA_ACCESS_LOCK_ALL) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
@@ -420,6 +438,7 @@ enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool
     enum trma_status status = TRMA_ERR_SYNC;
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (window->access == TRMA_ACCESS_LOCK_ALL ||
         (window->access == TRMA_ACCESS_LOCK && target->lock != TRMA_LOCK_NONE)) {
         status = drain(window, target, book(window, TRMA_WAIT_FLUSH));
@@ -433,6 +452,7 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
     enum trma_status status = TRMA_ERR_SYNC;
 
     trma_win_guard_enter(window);
+    look_at_account(window);
     if (is_passive(window)) {
         uint64_t *waited_ns = book(window, TRMA_WAIT_FLUSH);
         status = TRMA_OK;

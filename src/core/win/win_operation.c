@@ -27,6 +27,9 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
                         (uint64_t)(high - low) > target->size - (uint64_t)first)) {
         return TRMA_ERR_RANGE;
     }
+    if (!target->is_whole) {
+        trma_win_adopt_follow(window, rma->target);
+    }
     *path = target->path;
     return TRMA_OK;
 }
@@ -38,6 +41,9 @@ static enum trma_status perform_along(struct trma_window *window, const struct t
 
     if (!rma->place.count || !rma->place.layout->size) {
         return TRMA_OK;
+    }
+    if (!target->is_whole && !window->is_dynamic) {
+        trma_win_adopt_earn(window, rma->target, rma->place.layout->size * rma->place.count);
     }
     switch (rma->kind) {
     case TRMA_COUNT_PUT:

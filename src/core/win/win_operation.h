@@ -44,22 +44,24 @@ static inline bool trma_win_target_address(const struct trma_window *window, uin
 enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma);
 
 /*
- * The short way for one stretch of bytes to or from a target that is wholly mapped and open: where the
+ * The short way for one stretch of bytes to or from a target that is open and mapped there: where the
  * target's bytes lie here. NULL: take trma_win_operation_issue, which also finds the error if there is one.
  */
 static inline void *trma_win_quick_address(struct trma_window *window, uint32_t target, int64_t displacement,
                                            size_t size) {
     struct trma_target *at = &window->targets[target];
+    /* Acquire: the place was stored before the span. */
+    uint64_t span = atomic_load_explicit(&at->quick_span, memory_order_acquire);
     uint64_t offset;
 
     /* Acquire: what opening the epoch made visible (the target's post, the lock) comes before our access.
-     * A negative displacement is a huge one here and fails the comparison. */
-    if (!atomic_load_explicit(&at->ready, memory_order_acquire) || !at->is_quick ||
-        __builtin_mul_overflow((uint64_t)displacement, (uint64_t)at->disp_unit, &offset) ||
-        offset > at->size || size > at->size - offset) {
+     * A negative displacement, and an offset below quick_low, are huge ones here and fail the comparison. */
+    if (!atomic_load_explicit(&at->ready, memory_order_acquire) ||
+        __builtin_mul_overflow((uint64_t)displacement, (uint64_t)at->disp_unit, &offset)) {
         return NULL;
     }
-    return at->path.local + offset;
+    offset -= at->quick_low;
+    return offset <= span && size <= span - offset ? at->quick_local + offset : NULL;
 }
 
 /* Does an operation whose target is open: used by issue and by the deferred queue. */

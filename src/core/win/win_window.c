@@ -13,7 +13,9 @@ static size_t words_size(uint32_t members) {
 }
 
 void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, uint32_t disp_unit,
-                        struct trma_window_card *card, struct trma_window_words **words) {
+                        const struct trma_window_options *options, struct trma_window_card *card,
+                        struct trma_window_words **words) {
+    const char *reason;
     void *memory = NULL;
 
     memset(card, 0, sizeof *card);
@@ -27,8 +29,15 @@ void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, u
     }
     *words = memory;
     trma_mem_share_describe(memory, words_size(team->size), &card->words);
-    trma_mem_share_describe(base, size, &card->memory);
+    trma_win_adopt_begin(base, size, options->adopt, &card->memory, &card->adopted, &reason);
     card->usable = 1;
+}
+
+void trma_win_card_drop(const struct trma_window_card *card, struct trma_window_words *words) {
+    trma_win_adopt_release(card->adopted);
+    if (words) {
+        trma_mem_heap_free(words);
+    }
 }
 
 static enum trma_status map_words(struct trma_window *window, uint32_t member,
@@ -49,6 +58,26 @@ static enum trma_status map_words(struct trma_window *window, uint32_t member,
     return TRMA_OK;
 }
 
+void trma_win_target_map(struct trma_window *window, uint32_t index, const struct trma_share *share,
+                         void *base) {
+    struct trma_target *target = &window->targets[index];
+
+    target->path.local = (char *)base + share->offset;
+    target->path.mapped_low = share->mapped_low;
+    target->path.mapped_high = share->mapped_high;
+    target->is_whole =
+        !window->is_dynamic && trma_move_path_is_mapped(&target->path, target->base, target->size);
+    target->path_reason =
+        target->is_whole ? NULL : "pages at the window's edges are shared with other data of the target";
+    if (!window->is_dynamic && !window->counts_operations) {
+        target->quick_low = share->mapped_low - target->base;
+        target->quick_local = target->path.local;
+        /* Release: a thread that sees the span sees the place. */
+        atomic_store_explicit(&target->quick_span, share->mapped_high - share->mapped_low,
+                              memory_order_release);
+    }
+}
+
 /* Finds the best path to the target's memory. TRMA_ERR_REFUSED: there is none. */
 static enum trma_status find_path(struct trma_window *window, uint32_t member,
                                   const struct trma_window_card *card, const char **refusal) {
@@ -62,9 +91,8 @@ static enum trma_status find_path(struct trma_window *window, uint32_t member,
     target->path = (struct trma_path){.peer = peer};
     if (peer->is_self && !window->is_dynamic) {
         /* One's own memory is at hand whatever it is. */
-        target->path.mapped_low = card->base;
-        target->path.mapped_high = card->base + card->size;
-        target->path.local = (char *)(uintptr_t)card->base;
+        struct trma_share self = {.mapped_low = card->base, .mapped_high = card->base + card->size};
+        trma_win_target_map(window, member, &self, (void *)(uintptr_t)card->base);
     } else if (card->memory.ticket.serial) {
         struct trma_peer *owner = window->team->peers[card->memory_owner];
         enum trma_status status = trma_mem_map_acquire(owner, &card->memory.ticket, &base);
@@ -73,15 +101,12 @@ static enum trma_status find_path(struct trma_window *window, uint32_t member,
         } else {
             target->memory_owner = owner;
             target->memory_serial = card->memory.ticket.serial;
-            target->path.mapped_low = card->memory.mapped_low;
-            target->path.mapped_high = card->memory.mapped_high;
-            target->path.local = (char *)base + card->memory.offset;
+            trma_win_target_map(window, member, &card->memory, base);
         }
     } else {
         target->path_reason = "the window lies in private memory of the target";
     }
-    target->is_whole = trma_move_path_is_mapped(&target->path, card->base, card->size) && !window->is_dynamic;
-    target->is_quick = target->is_whole && !window->counts_operations;
+    target->is_whole = target->is_whole || (!card->size && !window->is_dynamic);
     if ((card->size || window->is_dynamic) && !target->is_whole && !peer->is_self && !peer->has_cma) {
         *refusal = peer->cma_reason ? peer->cma_reason : "the kernel refuses to read the target's memory";
         return TRMA_ERR_REFUSED;
@@ -126,15 +151,14 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     *out = NULL;
     *refusal = NULL;
     if (!window) {
-        if (words) {
-            trma_mem_heap_free(words);
-        }
+        trma_win_card_drop(&cards[team->me], words);
         *refusal = trma_status_text(TRMA_ERR_NO_MEMORY);
         return TRMA_ERR_NO_MEMORY;
     }
     window->team = team;
     window->me = team->me;
     window->words = words;
+    window->adopted_serial = cards[team->me].adopted;
     window->is_dynamic = options->is_dynamic;
     window->is_threaded = options->is_threaded;
     window->counts_operations = options->counts_operations;
@@ -162,6 +186,10 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         target->updates = (struct trma_acc_context){
             .domain = &target->words->updates, .me = team->me, .wait = wait_for_stripe, .argument = window};
     }
+    if (options->adopt == TRMA_ADOPT_EARNED && !window->is_dynamic && words &&
+        !cards[team->me].memory.ticket.serial && cards[team->me].size && team->size > 1) {
+        trma_win_adopt_offer(window);
+    }
     window->fence = (struct trma_barrier){
         .size = team->size, .me = team->me, .words = window->fence_words, .bells = team->bells};
     *out = window;
@@ -181,6 +209,7 @@ void trma_win_window_destroy(struct trma_window *window) {
             trma_mem_map_release(window->team->peers[i], target->words_serial);
         }
     }
+    trma_win_adopt_release(window->adopted_serial);
     if (window->words) {
         trma_mem_heap_free(window->words);
     }

@@ -17,6 +17,7 @@
 #include "../sync/sync_lock.h"
 #include "../sync/sync_pscw.h"
 #include "../trma_status.h"
+#include "win_adopt.h"
 #include "win_attach.h"
 #include "win_statistics.h"
 
@@ -31,6 +32,7 @@ struct trma_window_words {
     struct trma_barrier_words fence;
     struct trma_acc_domain updates;
     struct trma_attach_words attached; /* dynamic windows only */
+    struct trma_adopt_words adopt;
     /* One per member, at its rank: what that member announces to this one, see sync_pscw.h. */
     _Alignas(64) struct trma_pscw_words pairs[];
 };
@@ -45,6 +47,7 @@ struct trma_window_card {
     uint32_t memory_owner; /* the member whose region memory.ticket names */
     uint32_t usable;       /* 0: the member could not make what it needs */
     uint32_t reserved;
+    uint64_t adopted; /* for the member itself: what it owes trma_win_adopt_release */
 };
 
 enum trma_lock_kind {
@@ -70,8 +73,13 @@ struct trma_target {
     /* What a put looks at comes first, in one cache line. */
     atomic_bool ready; /* the epoch lets operations to this target go straight ahead; set and cleared under
                           the guard */
-    bool is_quick;     /* the whole memory of the target is mapped and nothing need be counted */
     uint32_t disp_unit;
+    /* The offsets that the short ways of operations may touch: [quick_low, quick_low + quick_span), mapped
+     * here at quick_local. quick_span is 0 when there are none, and set last (release) when a window becomes
+     * mapped. */
+    uint64_t quick_low;
+    _Atomic uint64_t quick_span;
+    char *quick_local;
     uint64_t size;
     uintptr_t base; /* in the target's address space */
     struct trma_path path;
@@ -87,6 +95,7 @@ struct trma_target {
     enum trma_lock_kind lock;
     bool in_start_group;
     struct trma_acc_context updates; /* for accumulates to it */
+    unsigned adopt_version;          /* of what the target published about its adoption */
     struct trma_outstanding outstanding;
     struct trma_deferred *first_deferred; /* operations that wait for its post, in order */
     struct trma_deferred *last_deferred;
@@ -110,7 +119,10 @@ struct trma_window {
     bool
         has_direct_access; /* members load and store each other's memory: lock_all takes every lock at once */
     bool is_exposed;       /* between post and wait */
-    uint32_t n_active;     /* targets whose `ready` is set in this epoch */
+    bool may_adopt;        /* this process's memory is private and may earn its adoption */
+    uint64_t adopted_serial;  /* what this window has a share in; 0 when nothing is adopted */
+    const char *adopt_reason; /* why it was not adopted; static text, NULL when nothing was tried */
+    uint32_t n_active;        /* targets whose `ready` is set in this epoch */
     uint32_t *active;
     uint32_t n_started; /* the group of start */
     uint32_t *start_group;
@@ -129,19 +141,23 @@ struct trma_window_options {
     bool is_dynamic;
     bool is_threaded;
     bool counts_operations;
+    enum trma_adopt_mode adopt; /* for memory that the user brings */
 };
 
 /*
- * Fills this member's card: allocates its shared words (*words; taken over by trma_win_window_create, else
- * trma_mem_heap_free) and describes [base, base+size). card->usable is 0 on failure. base may be NULL with
- * size 0.
+ * Fills this member's card: allocates its shared words (*words) and describes [base, base+size), adopting it
+ * when options->adopt says so. card->usable is 0 on failure. base may be NULL with size 0. Card and words go
+ * to trma_win_window_create, or to trma_win_card_drop when none follows.
  */
 void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, uint32_t disp_unit,
-                        struct trma_window_card *card, struct trma_window_words **words);
+                        const struct trma_window_options *options, struct trma_window_card *card,
+                        struct trma_window_words **words);
+void trma_win_card_drop(const struct trma_window_card *card, struct trma_window_words *words);
 
 /*
  * Makes this process's view from everybody's cards. On failure *refusal says why in a user's words; the
- * caller must agree with all members before the window is used. Takes `words` over in any case.
+ * caller must agree with all members before the window is used. Takes `words` and this
+ * member's card over in any case.
  */
 enum trma_status trma_win_window_create(struct trma_team *team, const struct trma_window_card *cards,
                                         struct trma_window_words *words,
@@ -151,6 +167,11 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
 /* Frees this process's view and words. The caller has synchronised all members: nobody uses the window any
  * more. */
 void trma_win_window_destroy(struct trma_window *window);
+
+/* Takes a region into the target's path: its bytes are mapped from `base` (the region's start) on. Under the
+ * guard, or before the window is used. */
+void trma_win_target_map(struct trma_window *window, uint32_t target, const struct trma_share *share,
+                         void *base);
 
 /* The path of a target as a word for people: "self", "mapped", "mapped + cma", "cma", "dynamic", "none" (no
  * memory). */

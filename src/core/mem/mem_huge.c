@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mem_adopt_huge.h"
+#include "mem_huge.h"
 
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -8,6 +8,9 @@
 #include "mem_adopt_pagemap.h"
 #include "mem_backing.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
+#endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* Linux 6.1 */
 #endif
@@ -17,6 +20,12 @@
 
 static uintptr_t first_extent(uintptr_t low) {
     return (low + TRMA_HUGE_PAGE - 1) & ~((uintptr_t)TRMA_HUGE_PAGE - 1);
+}
+
+/* The kernel wants to find something to collapse: a page of zeros, since all of the extent is written later.
+ */
+static bool make_huge(int file, off_t offset, void *view) {
+    return pwrite(file, "", 1, offset) == 1 && madvise(view, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0;
 }
 
 void trma_mem_huge_prepare(int file, size_t file_offset, int pagemap, uintptr_t low, uintptr_t high) {
@@ -38,17 +47,32 @@ void trma_mem_huge_prepare(int file, size_t file_offset, int pagemap, uintptr_t 
     if (mmap(view, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, offset) != MAP_FAILED) {
         for (size_t at = 0; at < size && refusals < MOST_REFUSALS; at += TRMA_HUGE_PAGE) {
             if (trma_mem_pagemap_is_full(pagemap, first + at, first + at + TRMA_HUGE_PAGE)) {
-                refusals = madvise((char *)view + at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0 ? 0 : refusals + 1;
+                refusals = make_huge(file, offset + (off_t)at, (char *)view + at) ? 0 : refusals + 1;
             }
         }
     }
     munmap(reserved, room);
 }
 
-void trma_mem_huge_collapse(uintptr_t low, uintptr_t high) {
+void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high) {
     int refusals = 0;
     for (uintptr_t at = first_extent(low); at + TRMA_HUGE_PAGE <= high && refusals < MOST_REFUSALS;
          at += TRMA_HUGE_PAGE) {
+        *(volatile char *)at = 0; /* something to collapse, as above */
         refusals = madvise((void *)at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0 ? 0 : refusals + 1;
     }
+}
+
+size_t trma_mem_huge_populate(void *address, size_t size) {
+    uintptr_t low = first_extent((uintptr_t)address);
+    uintptr_t high = (uintptr_t)address + size;
+    size_t done = 0;
+    int refusals = 0;
+    for (uintptr_t at = low; at + TRMA_HUGE_PAGE <= high && refusals < MOST_REFUSALS; at += TRMA_HUGE_PAGE) {
+        bool is_done = madvise((void *)at, trma_mem_page_size(), MADV_POPULATE_READ) == 0 &&
+                       madvise((void *)at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0;
+        refusals = is_done ? 0 : refusals + 1;
+        done += is_done ? TRMA_HUGE_PAGE : 0;
+    }
+    return done;
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "win_adopt.h"
+
+#include "../mem/mem_adopt.h"
+#include "../mem/mem_heap.h"
+#include "../mem/mem_map.h"
+#include "../node/node_gate.h"
+#include "win_window.h"
+
+/* Measured here (docs/design.md): what adopting costs, and what an operation by CMA costs more than on mapped
+ * memory. */
+enum { PRICE_FIXED_NS = 60000, PRICE_PER_KIB_NS = 830, SAVED_PER_OPERATION_NS = 500, SAVED_PER_KIB_NS = 10 };
+
+/* Exchanges pages while no peer writes into them. */
+static enum trma_status adopt(void *base, uint64_t size, struct trma_share *share, const char **reason) {
+    struct trma_gate *gate = trma_node_gate_self();
+
+    if (!gate || !trma_node_gate_close(gate)) {
+        *reason = "a peer that ended was writing into this process";
+        return TRMA_ERR_REFUSED;
+    }
+    enum trma_status status = trma_mem_adopt_range(base, size, share, reason);
+    trma_node_gate_open(gate);
+    return status;
+}
+
+void trma_win_adopt_begin(void *base, uint64_t size, enum trma_adopt_mode mode, struct trma_share *share,
+                          uint64_t *serial, const char **reason) {
+    *serial = 0;
+    *reason = NULL;
+    if (trma_mem_adopt_join(base, size, share)) {
+        *serial = share->ticket.serial;
+    } else if (!share->ticket.serial && size && mode == TRMA_ADOPT_AT_ONCE) {
+        if (adopt(base, size, share, reason) == TRMA_OK) {
+            *serial = share->ticket.serial;
+        } else {
+            trma_mem_share_describe(base, size, share);
+        }
+    }
+}
+
+void trma_win_adopt_offer(struct trma_window *window) {
+    const struct trma_target *self = &window->targets[window->me];
+
+    window->may_adopt = true;
+    atomic_store_explicit(&window->words->adopt.price_ns,
+                          PRICE_FIXED_NS + self->size / 1024 * PRICE_PER_KIB_NS, memory_order_relaxed);
+}
+
+static void publish(struct trma_window *window, const struct trma_share *share) {
+    struct trma_adopt_words *words = &window->words->adopt;
+    unsigned version = atomic_load_explicit(&words->version, memory_order_relaxed);
+
+    atomic_store_explicit(&words->version, version + 1, memory_order_relaxed);
+    /* No store below may be seen before the odd version. */
+    atomic_thread_fence(memory_order_release);
+    trma_win_share_store(&words->share, share);
+    /* Release: who sees the even version sees the share. */
+    atomic_store_explicit(&words->version, version + 2, memory_order_release);
+}
+
+static void adopt_window(struct trma_window *window) {
+    struct trma_target *self = &window->targets[window->me];
+    struct trma_share share;
+    const char *reason = NULL;
+
+    /* Once, whatever comes of it: memory that is refused now would be refused again. */
+    window->may_adopt = false;
+    atomic_store_explicit(&window->words->adopt.price_ns, 0, memory_order_relaxed);
+    if (adopt((void *)self->base, self->size, &share, &reason) == TRMA_OK) {
+        window->adopted_serial = share.ticket.serial;
+        publish(window, &share);
+    } else {
+        window->adopt_reason = reason;
+    }
+}
+
+void trma_win_adopt_look(struct trma_window *window) {
+    struct trma_adopt_words *words = &window->words->adopt;
+    uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_relaxed);
+
+    if (window->may_adopt && atomic_load_explicit(&words->earned_ns, memory_order_relaxed) >= price) {
+        adopt_window(window);
+    }
+}
+
+void trma_win_adopt_release(uint64_t serial) {
+    struct trma_gate *gate = serial ? trma_node_gate_self() : NULL;
+
+    if (!gate) {
+        return;
+    }
+    /* Peers may write by CMA through other windows on the same memory while its pages are exchanged again.
+     * Somebody who ended while writing cannot be waited for, and writes no more. */
+    bool closed = trma_node_gate_close(gate);
+    trma_mem_adopt_release(serial);
+    if (closed) {
+        trma_node_gate_open(gate);
+    }
+}
+
+void trma_win_adopt_follow(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+    struct trma_adopt_words *words = &target->words->adopt;
+    unsigned version = atomic_load_explicit(&words->version, memory_order_acquire);
+    struct trma_share share;
+    void *base = NULL;
+
+    if (version == target->adopt_version || version % 2) {
+        return;
+    }
+    trma_win_share_load(&words->share, &share);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&words->version, memory_order_relaxed) != version) {
+        return; /* looked at again by the next operation */
+    }
+    target->adopt_version = version;
+    if (trma_mem_map_acquire(window->team->peers[index], &share.ticket, &base) != TRMA_OK) {
+        target->path_reason = "the target's memory became a region, but it could not be mapped here";
+        return;
+    }
+    target->memory_owner = window->team->peers[index];
+    target->memory_serial = share.ticket.serial;
+    trma_win_target_map(window, index, &share, base);
+}
+
+void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t bytes) {
+    struct trma_adopt_words *words = &window->targets[index].words->adopt;
+    uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_relaxed);
+    uint64_t saved = SAVED_PER_OPERATION_NS + bytes / 1024 * SAVED_PER_KIB_NS;
+
+    if (price) {
+        uint64_t before = atomic_fetch_add_explicit(&words->earned_ns, saved, memory_order_relaxed);
+        struct trma_gate *gate = window->team->peers[index]->gate;
+        if (before < price && before + saved >= price && gate) {
+            atomic_store_explicit(&gate->wanted, 1, memory_order_relaxed);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "team_fixture.h"
+
+#include <pthread.h>
+
+#include "node/node_wait.h"
+
+/* A word that comes true when somebody says so, and what the waiter's callbacks saw. */
+static atomic_bool is_true;
+static atomic_uint pokes;
+static atomic_uint looks;
+
+static bool has_come_true(void *argument) {
+    (void)argument;
+    return atomic_load_explicit(&is_true, memory_order_acquire);
+}
+
+static void count_poke(void) {
+    atomic_fetch_add(&pokes, 1);
+}
+
+/* The waiting is long enough when progress has been called often: then the word comes true. */
+static void come_true_after_pokes(void) {
+    if (atomic_fetch_add(&pokes, 1) + 1 == 20) {
+        atomic_store(&is_true, true);
+    }
+}
+
+static bool everybody_lives(const void *team) {
+    (void)team;
+    atomic_fetch_add(&looks, 1);
+    return true;
+}
+
+static bool nobody_lives(const void *team) {
+    (void)team;
+    atomic_fetch_add(&looks, 1);
+    return false;
+}
+
+/* Somebody ends, having done its part: between the waiter's last look at the word and its look at the living.
+ */
+static bool ends_after_its_part(const void *team) {
+    (void)team;
+    atomic_store(&is_true, true);
+    return false;
+}
+
+static void reset(void) {
+    atomic_store(&is_true, false);
+    atomic_store(&pokes, 0);
+    atomic_store(&looks, 0);
+}
+
+static struct trma_doorbell bell;
+
+static struct trma_waiter waiter_of(bool crowded, uint32_t spin_us) {
+    return (struct trma_waiter){.bell = &bell, .needs_fence = true, .crowded = crowded, .spin_us = spin_us};
+}
+
+static void test_true_already(void **state) {
+    (void)state;
+    struct trma_waiter waiter = waiter_of(true, 20);
+    pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t waited = 7;
+
+    reset();
+    atomic_store(&is_true, true);
+    waiter.progress = count_poke;
+    pthread_mutex_lock(&guard);
+    assert_int_equal(trma_node_wait(&waiter, &guard, has_come_true, NULL, &waited), TRMA_OK);
+    pthread_mutex_unlock(&guard);
+    assert_int_equal(waited, 7);
+    assert_int_equal(atomic_load(&pokes), 0);
+}
+
+/* The host's progress is called in every phase, and the time is booked on top of what was there. */
+static void test_pokes_progress(void **state) {
+    (void)state;
+    static const uint32_t spins[] = {0, 20, 1000000};
+    for (int crowded = 0; crowded < 2; crowded++) {
+        for (size_t i = 0; i < sizeof spins / sizeof spins[0]; i++) {
+            struct trma_waiter waiter = waiter_of(crowded, spins[i]);
+            uint64_t waited = 1000;
+            uint64_t start = trma_node_clock_ns();
+            reset();
+            waiter.progress = come_true_after_pokes;
+            assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true, NULL, &waited), TRMA_OK);
+            assert_int_equal(atomic_load(&pokes), 20);
+            assert_true(waited > 1000 && waited - 1000 <= trma_node_clock_ns() - start);
+        }
+    }
+}
+
+struct holder {
+    pthread_mutex_t guard;
+};
+
+static void *come_true_under_guard(void *argument) {
+    struct holder *holder = argument;
+
+    pthread_mutex_lock(&holder->guard);
+    atomic_store_explicit(&is_true, true, memory_order_release);
+    trma_node_doorbell_notify(&bell, true);
+    pthread_mutex_unlock(&holder->guard);
+    return NULL;
+}
+
+static void *try_guard(void *argument) {
+    struct holder *holder = argument;
+
+    return pthread_mutex_trylock(&holder->guard) == 0 ? holder : NULL;
+}
+
+/* Another thread can have the guard while we wait, and we have it again afterwards. */
+static void test_releases_guard(void **state) {
+    (void)state;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        struct holder holder = {PTHREAD_MUTEX_INITIALIZER};
+        struct trma_waiter waiter = waiter_of(crowded, 20);
+        pthread_t thread;
+        void *got = NULL;
+
+        reset();
+        pthread_mutex_lock(&holder.guard);
+        assert_int_equal(pthread_create(&thread, NULL, come_true_under_guard, &holder), 0);
+        assert_int_equal(trma_node_wait(&waiter, &holder.guard, has_come_true, NULL, NULL), TRMA_OK);
+        pthread_join(thread, NULL);
+        assert_int_equal(pthread_create(&thread, NULL, try_guard, &holder), 0);
+        pthread_join(thread, &got);
+        assert_null(got);
+        pthread_mutex_unlock(&holder.guard);
+        pthread_mutex_destroy(&holder.guard);
+    }
+}
+
+static void test_death(void **state) {
+    (void)state;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        struct trma_waiter waiter = waiter_of(crowded, 20);
+        pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+        uint64_t waited = 0;
+
+        reset();
+        waiter.is_alive = nobody_lives;
+        pthread_mutex_lock(&guard);
+        assert_int_equal(trma_node_wait(&waiter, &guard, has_come_true, NULL, &waited), TRMA_ERR_PEER_DEAD);
+        pthread_mutex_unlock(&guard);
+        assert_int_equal(atomic_load(&looks), 1);
+        assert_true(waited < UINT64_C(2000000000));
+
+        /* Who did its part before it ended is not missed. */
+        reset();
+        waiter.is_alive = ends_after_its_part;
+        assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true, NULL, NULL), TRMA_OK);
+    }
+}
+
+static void come_true_after_looks(void) {
+    if (atomic_load(&looks) == 2) {
+        atomic_store(&is_true, true);
+    }
+}
+
+/* A long wait goes on as long as everybody lives. */
+static void test_everybody_lives(void **state) {
+    (void)state;
+    struct trma_waiter waiter = waiter_of(false, 20);
+    reset();
+    waiter.is_alive = everybody_lives;
+    waiter.progress = come_true_after_looks;
+    assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true, NULL, NULL), TRMA_OK);
+    assert_int_equal(atomic_load(&looks), 2);
+}
+
+/* Steps of a loop of somebody else's: they look at the living now and then, and not too often. */
+static void test_steps(void **state) {
+    (void)state;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        struct trma_waiter waiter = waiter_of(crowded, 20);
+        unsigned tries = 0;
+        uint64_t start = trma_node_clock_ns();
+
+        reset();
+        waiter.is_alive = nobody_lives;
+        while (trma_node_wait_step(&waiter, tries) == TRMA_OK) {
+            tries++;
+        }
+        assert_int_equal(trma_node_wait_step(&waiter, tries), TRMA_ERR_PEER_DEAD);
+        assert_int_equal(atomic_load(&looks), 2);
+        assert_true(trma_node_clock_ns() - start < UINT64_C(2000000000));
+        waiter.is_alive = NULL;
+        assert_int_equal(trma_node_wait_step(&waiter, tries), TRMA_OK);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_true_already),    cmocka_unit_test(test_pokes_progress),
+        cmocka_unit_test(test_releases_guard),  cmocka_unit_test(test_death),
+        cmocka_unit_test(test_everybody_lives), cmocka_unit_test(test_steps),
+    };
+    alarm(PLAY_LIMIT_S);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

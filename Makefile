@@ -53,6 +53,9 @@ test: build
 	$(CTEST) --test-dir $(BUILD) -LE '^all$$'
 
 test-all: build
+ifneq ($(SETUP),no)
+	@tools/setup-venvs mpich-abi
+endif
 	$(CTEST) --test-dir $(BUILD)
 
 check-asan: setup

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs one application (apps/) beneath a host MPI, alone or with TrueRMA, and takes its verdict from its JSON report.
 
-A run ends in one of these ways: ok (verified, exit status 0); failed (wrong result, crash, no report); hang (it was
-ended after its time limit)."""
+A run ends in one of these ways: ok (verified, exit status 0); failed (wrong result); crash (ended in another way, without
+a verdict); hang (it was ended after its time limit)."""
 
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
-import time
-import uuid
 
 import runner
 from runner import ALONE, WITH
@@ -35,7 +32,9 @@ class Run:
     pins: tuple = ()
     launch: int = 0
     stats: bool = False  # have TrueRMA write its statistics
+    args: tuple = ()  # the application's own options
     timeout_s: float = 60.0
+    estimate_s: float = 1.0
 
     def name(self):
         with_ = " with TrueRMA" if self.variant == WITH else " alone"
@@ -44,7 +43,7 @@ class Run:
 
 @dataclasses.dataclass
 class Outcome:
-    status: str  # ok, failed, hang
+    status: str  # ok, failed, crash, hang
     seconds: float  # of the whole launch
     other_cores: float  # what other processes used meanwhile, in cores
     busy: bool
@@ -74,7 +73,7 @@ def command_of(run, build):
     if run.variant == WITH:
         command += [str(launcher_path(build)), "run"]
     return command + [str(program_path(run, build)), f"--comm={run.comm}", f"--window={run.window}",
-                      f"--class={run.problem_class}", "--json"]
+                      f"--class={run.problem_class}", "--json", *run.args]
 
 
 def parse_report(text):
@@ -106,7 +105,7 @@ def judge(run, returncode, output, errors):
         wrong = [name for name, check in report["checks"].items() if not check["good"]]
         return "failed", f"wrong result: {', '.join(wrong)}", report
     if returncode != 0:
-        return "failed", f"exit status {returncode}: {last_words(errors + output)}", report
+        return "crash", f"exit status {returncode}: {last_words(errors + output)}", report
     asked = {"application": run.app, "class": run.problem_class, "ranks": run.ranks, "comm": run.comm,
              "window": run.window, "verified": True}
     unlike = [name for name, value in asked.items() if report.get(name) != value]
@@ -117,31 +116,13 @@ def judge(run, returncode, output, errors):
 
 def execute(run, build=runner.BUILD):
     """Runs it to its end or its time limit."""
-    environment = dict(os.environ, TRUERMA_BENCH_RUN=uuid.uuid4().hex)
-    mark = f"TRUERMA_BENCH_RUN={environment['TRUERMA_BENCH_RUN']}"
     with tempfile.TemporaryDirectory(prefix="truerma-stats-") as folder:
         stats_file = pathlib.Path(folder) / "stats.jsonl"
-        if run.stats:
-            environment["TRUERMA_STATS"] = str(stats_file)
-        used, own, begin = runner.busy_seconds(), runner.children_seconds(), time.monotonic()
-        process = subprocess.Popen(command_of(run, build), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   stdin=subprocess.DEVNULL, env=environment, text=True, errors="replace")
-        hang = False
-        try:
-            output, errors = process.communicate(timeout=run.timeout_s)
-        except subprocess.TimeoutExpired:
-            hang = True
-            runner.end_run(process, mark)
-            output, errors = process.communicate()
-        except BaseException:
-            runner.end_run(process, mark)
-            raise
-        seconds = time.monotonic() - begin
+        variables = {"TRUERMA_STATS": str(stats_file)} if run.stats else {}
+        ended = runner.run_command(command_of(run, build), run.timeout_s, subprocess.PIPE, **variables)
         stats = read_stats(stats_file)
-    other = max(0.0, runner.busy_seconds() - used - (runner.children_seconds() - own))
-    busy = other > runner.BUSY_SHARE * seconds + runner.BUSY_TICKS_S
-    if hang:
+    if ended.hang:
         status, message, report = "hang", f"ended after {run.timeout_s:.0f} s", {}
     else:
-        status, message, report = judge(run, process.returncode, output, errors)
-    return Outcome(status, seconds, other / seconds, busy, report, stats, message)
+        status, message, report = judge(run, ended.returncode, ended.output, ended.errors)
+    return Outcome(status, ended.seconds, ended.other_cores, ended.busy, report, stats, message)

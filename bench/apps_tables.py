@@ -138,7 +138,7 @@ def profile_table(results, app, titles):
         waits = sorted(((sum(window["waits"].get(kind, {}).get("seconds", 0.0) for window in windows), kind)
                         for kind in {kind for window in windows for kind in window["waits"]}), reverse=True)
         total = sum(seconds for seconds, _ in waits)
-        longest = ", ".join(f"{kind} {time_text(seconds / ranks * 1e6)}" for seconds, kind in waits[:2])
+        longest = ", ".join(f"{kind} {time_text(seconds / ranks * 1e6)}" for seconds, kind in waits[:2] if seconds > 0)
         rows.append([titles.get(host, host), str(ranks), comm, str(len({w['window'] for w in windows})),
                      ", ".join(paths) or "–", f"{sum(count['operations'] for count in counts):,}",
                      f"{three_digits(sum(count['bytes'] for count in counts) / 2**20)} MiB",

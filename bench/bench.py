@@ -12,7 +12,7 @@ import page
 from experiments import EXPERIMENTS, jobs, limit_jobs
 from machine import host_title, machine_facts
 from results import Results, text_of
-from runner import BUILD, WITH_COMMAND, MissingProgram, command_of
+from runner import BUILD, WITH_COMMAND, Benchmarks, MissingProgram, command_of
 from tables import limit_tables, tables_of
 
 
@@ -41,7 +41,7 @@ def without_busy(store):
 def run_experiment(experiment, options, hosts, machine, titles):
     """Measures, prints and writes one experiment. Returns its failures as sentences."""
     store = campaign.Store(f"{options.output}/{experiment.name}.json", machine, keep=not options.fresh)
-    runs = campaign.Campaign(store, options.with_command, retries=3, quiet_wait_s=60)
+    runs = campaign.Campaign(store, Benchmarks(options.with_command), retries=3, quiet_wait_s=60)
 
     def jobs_of(host, variant, launch):
         return jobs(experiment, host, variant, launch, options.quick, options.pin)

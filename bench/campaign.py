@@ -85,10 +85,11 @@ class Progress:
 
 
 class Campaign:
-    """`pending` is what is still to come, in order; it decides what the progress bar says."""
+    """`programs` runs jobs: run(job), fingerprint(job), outcome(**kept). `pending` is what is still to come, in order; it
+    decides what the progress bar says."""
 
-    def __init__(self, store, with_command, retries, quiet_wait_s):
-        self.store, self.with_command = store, with_command
+    def __init__(self, store, programs, retries, quiet_wait_s):
+        self.store, self.programs = store, programs
         self.retries, self.quiet_wait_s = retries, quiet_wait_s
         self.retry_until = float("inf")  # by the monotonic clock: no job is repeated that would end later
         self.progress = Progress()
@@ -98,7 +99,7 @@ class Campaign:
 
     def estimate(self, job):
         """Seconds that a job takes: as the last one like it did, else as its experiment says."""
-        return self.measured.get((job.host, job.variant, job.program, job.args), job.estimate_s)
+        return self.measured.get(dataclasses.replace(job, launch=0), job.estimate_s)
 
     def left(self):
         return sum(self.estimate(job) for job in self.pending)
@@ -110,17 +111,17 @@ class Campaign:
     def execute(self, job):
         """Runs a job, or takes its outcome from the store. Runs it again, as often as allowed, while the machine was busy
         or the host alone crashed."""
-        key = runner.fingerprint_of(job, self.with_command)
+        key = self.programs.fingerprint(job)
         kept = self.store.get(key)
         if kept and kept["outcome"]["status"] == "ok" and not kept["outcome"]["busy"]:
             self.pending.remove(job)
-            return runner.Outcome(**kept["outcome"])
+            return self.programs.outcome(**kept["outcome"])
         reason = ""
         for attempt in range(self.retries + 1):
             again = f" (again: {reason})" if attempt else ""
             self.progress.show(f"{job.name()}, launch {job.launch + 1}{again}", self.left())
-            outcome = runner.run(job, self.with_command)
-            self.measured[(job.host, job.variant, job.program, job.args)] = outcome.seconds
+            outcome = self.programs.run(job)
+            self.measured[dataclasses.replace(job, launch=0)] = outcome.seconds
             late = time.monotonic() + self.quiet_wait_s + outcome.seconds > self.retry_until
             host_crashed = outcome.status == "crash" and job.variant == ALONE
             if attempt == self.retries or not (host_crashed or outcome.status == "ok" and outcome.busy and not late):

@@ -12,7 +12,7 @@ import page
 from experiments import EXPERIMENTS, jobs, limit_jobs
 from machine import host_title, machine_facts
 from results import Results, text_of
-from runner import BUILD, WITH_COMMAND, MissingProgram, command_of
+from runner import BUILD, WITH_COMMAND, Benchmarks, MissingProgram, command_of
 from tables import tables_of
 
 # Experiments in the order in which they are run, and the part of the time by whose end each should be done.
@@ -84,7 +84,7 @@ def main():
     hosts = chosen_hosts(options.hosts, list(machine["hosts"]))
     titles = {host: host_title(host, machine["hosts"][host]) for host in hosts}
     store = campaign.Store(f"{options.output}/results.json", machine, keep=False)
-    runs = campaign.Campaign(store, options.with_command, retries=1, quiet_wait_s=2)
+    runs = campaign.Campaign(store, Benchmarks(options.with_command), retries=1, quiet_wait_s=2)
     plans = {name: phase_plan(EXPERIMENTS[name], hosts) for name in names}
     runs.pending = [job for must, may in plans.values() for job in must + may]
     try:

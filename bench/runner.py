@@ -77,11 +77,16 @@ def command_of(job, with_command, build=BUILD):
 
 def fingerprint_of(job, with_command, build=BUILD):
     """Changes when the job, its program or the library does: results are kept under it."""
-    digest = hashlib.sha256(repr(dataclasses.astuple(job)[:6]).encode())
-    files = [program_path(job, build)]
-    if job.variant == WITH:
-        digest.update(with_command.encode())
-        files += [build / "bin" / "truerma", *sorted((build / "lib").glob("libtruerma-*.so"))]
+    what = repr(dataclasses.astuple(job)[:6]) + (with_command if job.variant == WITH else "")
+    return digest_of(what, program_path(job, build), build if job.variant == WITH else None)
+
+
+def digest_of(what, program, library_build):
+    """Of a description, a program, and what was built of TrueRMA in a folder (None: it is not used)."""
+    digest = hashlib.sha256(what.encode())
+    files = [program]
+    if library_build:
+        files += [library_build / "bin" / "truerma", *sorted((library_build / "lib").glob("libtruerma-*.so"))]
     for file in files:
         if file.exists():
             digest.update(file.read_bytes())
@@ -132,33 +137,66 @@ def last_words(text):
     return (failed or lines[-3:] or ["no output"])[0][:300]
 
 
-def run(job, with_command, build=BUILD):
-    """Runs a job to its end or its time limit."""
-    command = command_of(job, with_command, build)
-    mark = f"TRUERMA_BENCH_RUN={uuid.uuid4().hex}"
-    environment = dict(os.environ, TRUERMA_BENCH_RUN=mark.split("=")[1])
+@dataclasses.dataclass
+class Ended:
+    """How a command went."""
+
+    returncode: int  # meaningless when it was ended
+    hang: bool  # it was ended after its time limit
+    output: str
+    errors: str  # what it said on stderr, where that was kept apart
+    seconds: float
+    other_cores: float
+    busy: bool
+
+
+def run_command(command, timeout_s, stderr=subprocess.STDOUT, **variables):
+    """Runs a command, with these environment variables too, to its end or its time limit."""
+    mark = uuid.uuid4().hex
+    environment = dict(os.environ, TRUERMA_BENCH_RUN=mark, **variables)
     used, own, begin = busy_seconds(), children_seconds(), time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, stdin=subprocess.DEVNULL,
                                env=environment, text=True, errors="replace")
     hang = False
     try:
-        output, _ = process.communicate(timeout=job.timeout_s)
+        output, errors = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         hang = True
-        end_run(process, mark)
-        output, _ = process.communicate()
+        end_run(process, f"TRUERMA_BENCH_RUN={mark}")
+        output, errors = process.communicate()
     except BaseException:
-        end_run(process, mark)
+        end_run(process, f"TRUERMA_BENCH_RUN={mark}")
         raise
     seconds = time.monotonic() - begin
     other = max(0.0, busy_seconds() - used - (children_seconds() - own))
     busy = other > BUSY_SHARE * seconds + BUSY_TICKS_S
-    cells = parse_cells(output)
-    outcome = Outcome("ok", seconds, other / seconds, busy, cells)
-    if hang:
+    return Ended(process.returncode, hang, output, errors or "", seconds, other / seconds, busy)
+
+
+def run(job, with_command, build=BUILD):
+    """Runs a job to its end or its time limit."""
+    ended = run_command(command_of(job, with_command, build), job.timeout_s)
+    cells = parse_cells(ended.output)
+    outcome = Outcome("ok", ended.seconds, ended.other_cores, ended.busy, cells)
+    if ended.hang:
         outcome.status, outcome.message = "hang", f"ended after {job.timeout_s:.0f} s"
-    elif process.returncode != 0 or not cells:
-        told = "CHECK FAILED" in output or process.returncode == 2
+    elif ended.returncode != 0 or not cells:
+        told = "CHECK FAILED" in ended.output or ended.returncode == 2
         outcome.status = "failed" if told else "crash"
-        outcome.message = f"exit status {process.returncode}: {last_words(output)}"
+        outcome.message = f"exit status {ended.returncode}: {last_words(ended.output)}"
     return outcome
+
+
+class Benchmarks:
+    """What a campaign needs to know of the benchmark programs."""
+
+    outcome = Outcome
+
+    def __init__(self, with_command):
+        self.with_command = with_command
+
+    def run(self, job):
+        return run(job, self.with_command)
+
+    def fingerprint(self, job):
+        return fingerprint_of(job, self.with_command)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cost of synchronisation without data, for k + 1 ranks.
  *
- * fan_in: rank 0 is the target of k origins: post and wait there, start and complete at the origins.
- * fan_in_windows: the same with a window per origin; the target posts on all, then waits on all.
- * fan_out: rank 0 is the origin of k targets: start and complete there, post and wait at the targets.
+ * fan_in: rank 0 is the target of k origins: post and wait there, start and complete at the origins; every
+ * epoch is a sample. fan_in_windows: the same with a window per origin; the target posts on all, then waits
+ * on all. fan_out: rank 0 is the origin of k targets: start and complete there, post and wait at the targets.
  * fence: all ranks. lock: rank 0 locks and unlocks (exclusive) one after the other of k targets, which wait
  * in a barrier; the time is that of one of them. After every sample the same synchronisation carries one word
  * from each origin to each target, which is checked. */
@@ -145,7 +145,7 @@ static void measure(const struct bench *bench, struct sync *sync, const char *fl
     for (int w = 0; w < sync->windows; w++)
         bench_window_make(&sync->window[w], flavour, 8 * (size_t)sync->ranks, MPI_COMM_WORLD);
     sync->word = 0;
-    struct bench_task task = {.context = sync, .run = run, .check = check, .least = fan ? 8 : 1};
+    struct bench_task task = {.context = sync, .run = run, .check = check, .least = fan ? 8 : 1, .each = fan};
     if (mode_is(sync, "fence"))
         task.open = open_fence;
     bench_run(bench, &task, &samples);

@@ -9,6 +9,8 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TrueRMA")
 foreach(abi ${TRUERMA_ABIS})
     set_target_properties(truerma-${abi} PROPERTIES EXPORT_NAME ${abi})
     target_include_directories(truerma-${abi} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    # A program all of whose MPI calls are wrapped would otherwise lose its libmpi, where --as-needed is the default.
+    target_link_options(truerma-${abi} INTERFACE "LINKER:--no-as-needed")
     install(TARGETS truerma-${abi} EXPORT TrueRMATargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
     configure_file("${PROJECT_SOURCE_DIR}/cmake/truerma.pc.in" "${CMAKE_BINARY_DIR}/pkgconfig/truerma-${abi}.pc" @ONLY)
     install(FILES "${CMAKE_BINARY_DIR}/pkgconfig/truerma-${abi}.pc"

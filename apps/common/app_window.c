@@ -7,21 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole cache lines: in a window of MPI_Win_allocate whose sizes are no multiples of 16 bytes, MPICH 4.0.2
- * puts beside the target's memory when there are 3 or more ranks. */
-static MPI_Aint whole_lines(size_t bytes) {
-    const size_t line = 64;
-    return (MPI_Aint)((bytes + line - 1) / line * line);
-}
-
 void app_window_make(struct app_window *window, enum app_flavour flavour, size_t bytes, int unit,
                      MPI_Info info, MPI_Comm comm) {
     *window = (struct app_window){.win = MPI_WIN_NULL, .bytes = bytes};
+    const MPI_Aint size = (MPI_Aint)app_memory_whole_pages(bytes);
     if (flavour == APP_WINDOW_CREATE) {
         window->owned = window->base = app_memory_allocate(bytes, 1);
-        MPI_Win_create(window->base, (MPI_Aint)bytes, unit, info, comm, &window->win);
+        MPI_Win_create(window->base, size, unit, info, comm, &window->win);
     } else {
-        MPI_Win_allocate(whole_lines(bytes), unit, info, comm, &window->base, &window->win);
+        MPI_Win_allocate(size, unit, info, comm, &window->base, &window->win);
         if (bytes > 0)
             memset(window->base, 0, bytes);
         MPI_Barrier(comm); /* nobody may write into memory that its owner is still about to zero */

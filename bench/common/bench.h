@@ -46,6 +46,7 @@ struct bench_task {
     void (*close)(void *context);                /* after each sample, not timed */
     long (*check)(void *context);                /* after each sample; the number of words found wrong */
     long least;                                  /* iterations per sample at least (0: 1) */
+    bool each;     /* every iteration is a sample of its own, and no host barrier stands between them */
     bool together; /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
 };
 

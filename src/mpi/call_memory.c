@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Alloc_mem from the shared heap, so that windows on it are mapped; and the program's beginning and end.
  */
+#include "face_hints.h"
 #include "face_host.h"
 #include "face_log.h"
 #include "face_statistics.h"
@@ -9,10 +10,9 @@
 #include "mem/mem_heap.h"
 
 int trma_call_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
-    enum { PAGE = 4096 };
-
     if (trma_knobs()->enabled && size > 0 &&
-        trma_mem_heap_allocate(TRMA_HEAP_DATA, (size_t)size, size >= PAGE ? PAGE : 64, baseptr) == TRMA_OK) {
+        trma_mem_heap_allocate(TRMA_HEAP_DATA, (size_t)size, trma_hints_alignment(info, (size_t)size),
+                               baseptr) == TRMA_OK) {
         return MPI_SUCCESS;
     }
     return trma_host()->Alloc_mem(size, info, baseptr);

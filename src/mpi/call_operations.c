@@ -239,10 +239,10 @@ static int request_after(struct trma_win *window, int code, MPI_Request *request
 }
 
 /* False, with the error raised in *code, when no passive target epoch is open. */
-static bool may_request(struct trma_win *window, int *code) {
+static bool may_request(struct trma_win *window, int target_rank, int *code) {
     enum trma_access access = window->core->access;
 
-    if (access == TRMA_ACCESS_LOCK || access == TRMA_ACCESS_LOCK_ALL) {
+    if (access == TRMA_ACCESS_LOCK || access == TRMA_ACCESS_LOCK_ALL || target_rank == MPI_PROC_NULL) {
         return true;
     }
     *code = trma_win_raise(window, MPI_ERR_RMA_SYNC);
@@ -254,7 +254,7 @@ int trma_call_Rput(struct trma_win *window, const void *origin_addr, MPI_Count o
                    MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
     int code;
 
-    if (!may_request(window, &code)) {
+    if (!may_request(window, target_rank, &code)) {
         return code;
     }
     code = trma_call_Put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
@@ -267,7 +267,7 @@ int trma_call_Rget(struct trma_win *window, void *origin_addr, MPI_Count origin_
                    MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
     int code;
 
-    if (!may_request(window, &code)) {
+    if (!may_request(window, target_rank, &code)) {
         return code;
     }
     code = trma_call_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
@@ -281,7 +281,7 @@ int trma_call_Raccumulate(struct trma_win *window, const void *origin_addr, MPI_
                           MPI_Request *request) {
     int code;
 
-    if (!may_request(window, &code)) {
+    if (!may_request(window, target_rank, &code)) {
         return code;
     }
     code = trma_call_Accumulate(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
@@ -296,7 +296,7 @@ int trma_call_Rget_accumulate(struct trma_win *window, const void *origin_addr, 
                               MPI_Request *request) {
     int code;
 
-    if (!may_request(window, &code)) {
+    if (!may_request(window, target_rank, &code)) {
         return code;
     }
     code = trma_call_Get_accumulate(window, origin_addr, origin_count, origin_datatype, result_addr,

@@ -18,11 +18,9 @@ int trma_call_Group_free(MPI_Group *group) {
 
 static int translate(struct trma_win *window, MPI_Group group, struct trma_group_cache *cache) {
     const struct trma_host_table *host = trma_host();
-    MPI_Group all = MPI_GROUP_NULL;
     int n = 0;
 
-    if (host->Group_size(group, &n) != MPI_SUCCESS || n < 0 || (uint32_t)n > window->size ||
-        host->Win_get_group(window->mpi, &all) != MPI_SUCCESS) {
+    if (host->Group_size(group, &n) != MPI_SUCCESS || n < 0 || (uint32_t)n > window->size) {
         return MPI_ERR_GROUP;
     }
     int *given = calloc((size_t)n + 1, sizeof *given);
@@ -35,8 +33,9 @@ static int translate(struct trma_win *window, MPI_Group group, struct trma_group
         given[i] = i;
     }
     if (code == MPI_SUCCESS && n) {
-        code = host->Group_translate_ranks(group, n, given, all, translated) == MPI_SUCCESS ? MPI_SUCCESS
-                                                                                            : MPI_ERR_GROUP;
+        code = host->Group_translate_ranks(group, n, given, window->group, translated) == MPI_SUCCESS
+                   ? MPI_SUCCESS
+                   : MPI_ERR_GROUP;
     }
     for (int i = 0; code == MPI_SUCCESS && i < n; i++) {
         if (translated[i] < 0) {
@@ -48,7 +47,6 @@ static int translate(struct trma_win *window, MPI_Group group, struct trma_group
     cache->n = (uint32_t)n;
     free(given);
     free(translated);
-    host->Group_free(&all);
     return code;
 }
 

@@ -18,6 +18,7 @@ static void look_at(struct trma_handle *object) {
 void trma_visit_slow(void) {
     struct trma_gate *gate = atomic_load_explicit(&trma_visit_gate, memory_order_relaxed);
 
-    atomic_store_explicit(&gate->wanted, 0, memory_order_relaxed);
+    /* Acquire: with the request comes the account that it is about (win_adopt.c). */
+    (void)atomic_exchange_explicit(&gate->wanted, 0, memory_order_acquire);
     trma_handle_visit(&trma_windows, look_at);
 }

@@ -115,10 +115,6 @@ int trma_call_Win_shared_query(struct trma_win *window, int rank, MPI_Aint *size
     *size = is_reachable ? (MPI_Aint)target->size : 0;
     *disp_unit = is_reachable ? (MPI_Aint)target->disp_unit : 0;
     *(void **)baseptr = is_reachable ? target->path.local : NULL;
-    if (is_reachable) {
-        /* From now on the program may load and store there: lock_all must take all locks at once. */
-        window->core->has_direct_access = true;
-    }
     return MPI_SUCCESS;
 }
 
@@ -142,10 +138,23 @@ int trma_call_Win_get_attr(struct trma_win *window, int win_keyval, void *attrib
     return MPI_SUCCESS;
 }
 
+int trma_call_Win_get_group(struct trma_win *window, MPI_Group *group) {
+    const int nobody = 0;
+
+    /* A group of the user's own to free: all but nobody. */
+    if (trma_host()->Group_excl(window->group, 0, &nobody, group) != MPI_SUCCESS) {
+        return trma_win_raise(window, MPI_ERR_GROUP);
+    }
+    return MPI_SUCCESS;
+}
+
 int trma_call_Win_set_info(struct trma_win *window, MPI_Info info) {
-    return trma_host()->Win_set_info(window->mpi, info);
+    trma_hints_take(&window->hints, info);
+    return MPI_SUCCESS;
 }
 
 int trma_call_Win_get_info(struct trma_win *window, MPI_Info *info_used) {
-    return trma_host()->Win_get_info(window->mpi, info_used);
+    int code = trma_hints_give(&window->hints, window->flavor, info_used);
+
+    return code == MPI_SUCCESS ? code : trma_win_raise(window, code);
 }

@@ -11,9 +11,9 @@
  * only newer versions (or only one family) name, and how to ask for a predefined type's size without raising
  * an error when a version does not have it; and which of its windows a host makes at least cost.
  *
- * trma_abi_make_window: the host's window behind the same handle as ours. It carries attributes, names, error
- * handlers and the group, and has no memory, since the host never serves an operation on it. Open MPI cannot
- * make created or dynamic ones in a program of a single process, and its windows on shared memory are the
+ * trma_abi_make_window: the host's window behind the same handle as ours. It carries attributes, names and
+ * error handlers, and has no memory, since the host never serves an operation on it. Open MPI cannot make
+ * created or dynamic ones in a program of a single process, and its windows on shared memory are the
  * cheapest; in MPICH the dynamic ones are.
  */
 #if defined MPI_ABI

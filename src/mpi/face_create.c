@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "face_create.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,8 @@ struct construction {
     struct trma_window *core;
     void *memory;           /* allocated here */
     uint64_t shared_serial; /* mapped here */
+    MPI_Win win;            /* the host's, MPI_WIN_NULL until it is made */
+    struct trma_hints hints;
     const char *refusal;
 };
 
@@ -79,20 +82,12 @@ static enum trma_adopt_mode adopt_mode_of(const struct trma_making *making) {
 }
 
 static bool is_threaded(void) {
-    int level = MPI_THREAD_SINGLE;
+    int level = MPI_THREAD_MULTIPLE; /* in a program that has sessions only, each may have a level of its own */
 
-    trma_host()->Query_thread(&level);
-    return level == MPI_THREAD_MULTIPLE;
-}
-
-static bool wants_noncontiguous(MPI_Info info) {
-    char value[8] = "";
-    int found = 0;
-
-    if (info != MPI_INFO_NULL) {
-        trma_host()->Info_get(info, "alloc_shared_noncontig", (int)sizeof value - 1, value, &found);
+    if (trma_host_has_world()) {
+        trma_host()->Query_thread(&level);
     }
-    return found && strcmp(value, "true") == 0;
+    return level == MPI_THREAD_MULTIPLE;
 }
 
 /* Everybody learns everybody's request; gives the class of the first wrong argument. */
@@ -100,7 +95,7 @@ static enum trma_status exchange_requests(struct construction *work, int *code) 
     struct request mine = {.size = work->making->size > 0 ? (uint64_t)work->making->size : 0,
                            .code = check_arguments(work->making),
                            .is_noncontiguous = work->making->flavor != MPI_WIN_FLAVOR_SHARED ||
-                                               wants_noncontiguous(work->making->info)};
+                                               trma_hints_say(&work->hints, TRMA_HINT_NONCONTIGUOUS)};
     enum trma_status status = trma_node_team_exchange(work->team, &mine, sizeof mine, work->requests);
 
     *code = mine.code;
@@ -110,10 +105,8 @@ static enum trma_status exchange_requests(struct construction *work, int *code) 
     return status;
 }
 
-static enum trma_status allocate(size_t size, void **memory) {
-    enum { PAGE = 4096 };
-
-    return trma_mem_heap_allocate(TRMA_HEAP_DATA, size, size >= PAGE ? PAGE : 64, memory);
+static enum trma_status allocate(const struct trma_making *making, size_t size, void **memory) {
+    return trma_mem_heap_allocate(TRMA_HEAP_DATA, size, trma_hints_alignment(making->info, size), memory);
 }
 
 static bool is_contiguous_shared(const struct construction *work) {
@@ -140,7 +133,7 @@ static enum trma_status place_shared(struct construction *work, struct trma_wind
         total += work->requests[i].size;
     }
     if (work->team->me == 0) {
-        status = allocate(total, &work->memory);
+        status = allocate(work->making, total, &work->memory);
         if (!status) {
             trma_mem_share_describe(work->memory, total, &mine);
         }
@@ -183,7 +176,7 @@ static enum trma_status place_memory(struct construction *work, struct trma_wind
     enum trma_status status = TRMA_OK;
 
     if (allocates) {
-        status = allocate((size_t)making->size, &work->memory);
+        status = allocate(making, (size_t)making->size, &work->memory);
         making->base = work->memory;
     }
     trma_win_card_fill(work->team, making->base,
@@ -194,6 +187,38 @@ static enum trma_status place_memory(struct construction *work, struct trma_wind
     }
     card->usable = card->usable && !status;
     return status;
+}
+
+/*
+ * One thread at a time makes and frees the host's windows: Open MPI 5.0 corrupts its heap when two do, on
+ * whatever communicators. Recursive, because freeing runs the user's attribute callbacks. Nobody waits for
+ * another process while holding it.
+ */
+static pthread_mutex_t host_windows = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/*
+ * The host's window is made on MPI_COMM_SELF: it is never used for an operation, so the host need not
+ * synchronise or share memory for it (which would stay behind when the program is killed). Programs that only
+ * have sessions do not have that communicator.
+ */
+static int make_host_window(const struct trma_making *making, MPI_Win *win) {
+    if (!trma_host_has_world()) {
+        return trma_abi_make_window(making->info, making->comm, win);
+    }
+    pthread_mutex_lock(&host_windows);
+    int code = trma_abi_make_window(making->info, MPI_COMM_SELF, win);
+    pthread_mutex_unlock(&host_windows);
+    return code;
+}
+
+static int free_host_window(MPI_Win *win) {
+    if (!trma_host_has_world()) {
+        return trma_host()->Win_free(win);
+    }
+    pthread_mutex_lock(&host_windows);
+    int code = trma_host()->Win_free(win);
+    pthread_mutex_unlock(&host_windows);
+    return code;
 }
 
 /* Steps until this member knows whether the window can be ours; the statuses of all members are compared
@@ -213,6 +238,11 @@ static enum trma_status build(struct construction *work, int *code) {
                                     &work->refusal);
     work->words = NULL; /* the core has taken words and card over */
     work->mine.adopted = 0;
+    if (!placed && !status && make_host_window(work->making, &work->win) != MPI_SUCCESS) {
+        work->win = MPI_WIN_NULL;
+        work->refusal = "the host MPI cannot make a window";
+        status = TRMA_ERR_SYSTEM;
+    }
     return placed ? placed : status;
 }
 
@@ -233,6 +263,9 @@ static void agree(struct construction *work, enum trma_status status, struct out
 }
 
 static void undo(struct construction *work) {
+    if (work->win != MPI_WIN_NULL) {
+        free_host_window(&work->win);
+    }
     if (work->core) {
         trma_win_window_destroy(work->core);
     }
@@ -249,29 +282,26 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
     static atomic_ullong windows;
     struct trma_making *making = work->making;
     struct trma_win *window = (struct trma_win *)trma_handle_take(&trma_windows);
-    int code = trma_abi_make_window(making->info, making->comm, win);
 
-    if (code != MPI_SUCCESS || !window) {
-        if (window) {
-            trma_handle_give(&trma_windows, &window->handle);
-        }
+    if (!window) {
         undo(work);
-        return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
+        return MPI_ERR_NO_MEM;
     }
+    trma_host()->Comm_group(making->comm, &window->group);
     if (work->core->may_adopt) {
         trma_visit_gate = trma_node_gate_self();
     }
     trma_face_team_retain(team);
     window->core = work->core;
-    window->core->has_direct_access = making->flavor == MPI_WIN_FLAVOR_SHARED;
     window->size = work->core->size;
-    window->mpi = *win;
+    window->mpi = *win = work->win;
     window->team = team;
     window->base = making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? MPI_BOTTOM : making->base;
     window->bytes = making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : making->size;
     window->disp_unit = (int)making->disp_unit;
     window->flavor = making->flavor;
     window->model = MPI_WIN_UNIFIED;
+    window->hints = work->hints;
     window->memory = work->memory;
     window->shared_serial = work->shared_serial;
     window->serial = atomic_fetch_add_explicit(&windows, 1, memory_order_relaxed) + 1;
@@ -282,7 +312,7 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
 
 int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
     struct trma_face_team *team = trma_face_team_of(making->comm);
-    struct construction work = {.making = making};
+    struct construction work = {.making = making, .win = MPI_WIN_NULL};
     struct outcome outcome;
     int code = MPI_SUCCESS;
 
@@ -291,6 +321,8 @@ int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
         return MPI_SUCCESS;
     }
     work.team = team->core;
+    trma_hints_init(&work.hints);
+    trma_hints_take(&work.hints, making->info);
     work.options = (struct trma_window_options){.is_dynamic = making->flavor == MPI_WIN_FLAVOR_DYNAMIC,
                                                 .is_threaded = is_threaded(),
                                                 .counts_operations = trma_statistics_are_wanted(),
@@ -340,7 +372,7 @@ int trma_face_free(struct trma_win *window, MPI_Win *win) {
     }
     trma_statistics_report(window);
     /* The window is still ours while the host runs the user's attribute callbacks. */
-    int code = trma_host()->Win_free(win);
+    int code = free_host_window(win);
     if (code != MPI_SUCCESS) {
         return code;
     }
@@ -354,6 +386,7 @@ int trma_face_free(struct trma_win *window, MPI_Win *win) {
     if (gone.memory) {
         trma_mem_heap_free(gone.memory);
     }
+    trma_host()->Group_free(&gone.group);
     free(gone.start_group.ranks);
     free(gone.post_group.ranks);
     trma_face_team_release(team);

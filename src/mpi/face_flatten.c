@@ -233,6 +233,12 @@ static enum trma_status make_vector(struct contents *contents, const struct trma
 
 static enum trma_status combine(struct contents *contents, struct trma_layout *const *children,
                                 struct trma_layout **out) {
+    if (!contents->n_datatypes) {
+        return trma_move_layout_make_bytes(0, out); /* a struct of nothing */
+    }
+    if (!children[0]) {
+        return TRMA_ERR_ARGUMENT;
+    }
     switch (contents->combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:

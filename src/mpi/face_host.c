@@ -169,7 +169,7 @@ int trma_host_lacks(const char *name) {
     return MPI_ERR_OTHER;
 }
 
-static bool is_world_alive(void) {
+bool trma_host_has_world(void) {
     int initialized = 0;
     int finalized = 0;
 
@@ -178,16 +178,56 @@ static bool is_world_alive(void) {
     return initialized && !finalized;
 }
 
+static int tell_nothing(void *extra, MPI_Status *status) {
+    (void)extra;
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    trma_host()->Status_set_elements(status, MPI_BYTE, 0);
+    return trma_host()->Status_set_cancelled(status, 0);
+}
+
+static int free_nothing(void *extra) {
+    (void)extra;
+    return MPI_SUCCESS;
+}
+
+static int cancel_nothing(void *extra, int complete) {
+    (void)extra;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* A request that needs no communicator. */
+static int start_request(MPI_Request *request) {
+    return trma_host()->Grequest_start(tell_nothing, free_nothing, cancel_nothing, NULL, request);
+}
+
+/* A program that has sessions only: MPI_COMM_WORLD and MPI_COMM_SELF do not exist. Asking after a request that
+ * is not complete makes the host look for all others. */
+static void progress_in_session(void) {
+    MPI_Request request;
+    int flag;
+
+    if (start_request(&request) == MPI_SUCCESS) {
+        trma_host()->Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        trma_host()->Grequest_complete(request);
+        trma_host()->Request_free(&request);
+    }
+}
+
 void trma_host_progress(void) {
     enum { UNLIKELY_TAG = 32603 };
     int flag;
     int me = 0;
 
-    /* Looking for a message that nobody sends makes the host look for all others on its way. Not on MPI_COMM_SELF nor on any
-     * communicator of one process: MPICH 4.0 makes no progress then. From oneself: that queue is the shortest. */
-    if (is_world_alive()) {
+    /* Looking for a message that nobody sends makes the host look for all others on its way. Not on
+     * MPI_COMM_SELF nor on any communicator of one process: MPICH 4.0 makes no progress then. From oneself:
+     * that queue is the shortest. */
+    if (trma_host_has_world()) {
         trma_host()->Comm_rank(MPI_COMM_WORLD, &me);
         trma_host()->Iprobe(me, UNLIKELY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    } else {
+        progress_in_session();
     }
 }
 
@@ -195,5 +235,9 @@ int trma_host_completed_request(MPI_Request *request) {
     /* A send to nobody is complete from the start on every MPI, costs no allocation, and every Wait, Test,
      * Cancel and free takes it. MPI leaves all fields of the status but the error undefined (MPI-4.1
      * section 12.3.5). */
+    if (!trma_host_has_world()) {
+        int code = start_request(request);
+        return code == MPI_SUCCESS ? trma_host()->Grequest_complete(*request) : code;
+    }
     return trma_host()->Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
 }

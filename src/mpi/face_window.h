@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "face_handle.h"
+#include "face_hints.h"
 #include "face_mpi.h"
 #include "face_team.h"
 #include "win/win_window.h"
@@ -24,6 +25,7 @@ struct trma_win {
     struct trma_window *core;
     uint32_t size; /* ranks */
     MPI_Win mpi;
+    MPI_Group group; /* of the communicator */
     struct trma_face_team *team;
     /* What the attributes point to. */
     void *base;
@@ -36,6 +38,7 @@ struct trma_win {
     uint64_t serial;        /* counts windows of this process, for people */
     struct trma_group_cache start_group;
     struct trma_group_cache post_group;
+    struct trma_hints hints;
 };
 
 extern struct trma_handle_table trma_windows;

@@ -106,6 +106,14 @@ static size_t resident_pages(const char *memory, size_t size) {
     return resident;
 }
 
+/* Edges, whose pages hold other data too, are adopted when nobody else is there to use it (a sanitizer may
+ * have a thread). */
+static bool takes_edges(void) {
+    struct stat tasks;
+    CHECK(stat("/proc/self/task", &tasks) == 0);
+    return tasks.st_nlink == 3;
+}
+
 static void bytes_survive_there_and_back(void **state) {
     (void)state;
     size_t sizes[] = {page, 3 * page, 300 * KIB, 5 * MIB, 70 * MIB};
@@ -115,8 +123,9 @@ static void bytes_survive_there_and_back(void **state) {
         fill(memory, size + 2 * page, 1);
         /* Ragged: a few bytes of the first and of the last page belong to the window. */
         struct trma_share share = adopt(memory + page - 8, size + 16);
-        assert_int_equal(share.mapped_low, (uintptr_t)memory + page);
-        assert_int_equal(share.mapped_high, (uintptr_t)memory + page + size);
+        size_t edge = takes_edges() ? 8 : 0;
+        assert_int_equal(share.mapped_low, (uintptr_t)memory + page - edge);
+        assert_int_equal(share.mapped_high, (uintptr_t)memory + page + size + edge);
         assert_true(is_filled(memory, size + 2 * page, 1));
         struct stat status;
         assert_int_equal(fstat(share.ticket.descriptor, &status), 0);
@@ -124,9 +133,10 @@ static void bytes_survive_there_and_back(void **state) {
         /* Memory and file are one now. */
         memory[page] = 'm';
         char byte;
-        assert_int_equal(pread(share.ticket.descriptor, &byte, 1, (off_t)share.offset), 1);
+        assert_int_equal(pread(share.ticket.descriptor, &byte, 1, (off_t)(share.offset + edge)), 1);
         assert_int_equal(byte, 'm');
-        assert_int_equal(pwrite(share.ticket.descriptor, "f", 1, (off_t)(share.offset + size - 1)), 1);
+        assert_int_equal(pwrite(share.ticket.descriptor, "f", 1, (off_t)(share.offset + edge + size - 1)),
+                         1);
         assert_int_equal(memory[page + size - 1], 'f');
         fill(memory, size + 2 * page, 2);
         trma_mem_adopt_release(share.ticket.serial);
@@ -205,7 +215,7 @@ static void windows_overlap_nest_and_come_again(void **state) {
     /* Two neighbours that share a page, then one across both: it gets the larger part. */
     struct trma_share left = adopt(memory, 20 * page + 100);
     struct trma_share right = adopt(memory + 20 * page + 100, 43 * page);
-    assert_int_equal(left.mapped_high, (uintptr_t)memory + 20 * page);
+    assert_int_equal(left.mapped_high, (uintptr_t)memory + 20 * page + (takes_edges() ? 100 : 0));
     assert_int_equal(right.mapped_low, (uintptr_t)memory + 21 * page);
     struct trma_share across = adopt(memory + page, 60 * page);
     assert_int_equal(across.ticket.serial, right.ticket.serial);
@@ -229,6 +239,49 @@ static void windows_overlap_nest_and_come_again(void **state) {
     assert_true(is_filled(memory, size, 5));
     assert_int_equal(mappings_within(memory, size), 1);
     munmap(memory, size);
+}
+
+static void *do_nothing(void *gate) {
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+static void windows_smaller_than_a_page(void **state) {
+    (void)state;
+    char *memory = map_private(4 * page);
+    struct trma_share share;
+    const char *reason;
+    fill(memory, 4 * page, 8);
+    if (takes_edges()) {
+        share = adopt(memory + page + 40, 8);
+        assert_int_equal(share.mapped_low, (uintptr_t)memory + page + 40);
+        assert_int_equal(share.mapped_high, (uintptr_t)memory + page + 48);
+        struct trma_share next = adopt(memory + page + 48, page); /* on that page and the next */
+        fill(memory, 4 * page, 9);
+        trma_mem_adopt_release(share.ticket.serial);
+        trma_mem_adopt_release(next.ticket.serial);
+        assert_true(is_filled(memory, 4 * page, 9));
+        assert_int_equal(mappings_within(memory, 4 * page), 1);
+    }
+    /* Another thread may have something beside the window; not beside a big block of malloc (a sanitizer has
+     * blocks of its own). */
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread;
+    pthread_mutex_lock(&gate);
+    assert_int_equal(pthread_create(&thread, NULL, do_nothing, &gate), 0);
+    assert_int_equal(trma_mem_adopt_range(memory + 1, page, &share, &reason), TRMA_ERR_REFUSED);
+    size_t size = 40 * MIB + 100;
+    char *block = malloc(size);
+    if (!TEST_IS_SANITIZED && trma_mem_adopt_range(block, size, &share, &reason) == TRMA_OK) {
+        assert_int_equal(share.mapped_low, (uintptr_t)block);
+        assert_int_equal(share.mapped_high, (uintptr_t)block + size);
+        trma_mem_adopt_release(share.ticket.serial);
+    }
+    free(block);
+    pthread_mutex_unlock(&gate);
+    pthread_join(thread, NULL);
+    munmap(memory, 4 * page);
 }
 
 static char static_data[256 * 1024] = {1};
@@ -274,7 +327,6 @@ static void what_cannot_be_adopted_is_refused(void **state) {
     refuse(on_stack, sizeof on_stack, "stack");
     assert_int_equal(on_stack[100], 1);
     char *memory = map_private(size);
-    refuse(memory + 1, page, "no whole page");
     refuse(memory, 0, "no whole page");
     refuse(memory, SIZE_MAX, "no whole page");
     assert_int_equal(mprotect(memory + page, page, PROT_READ), 0);
@@ -617,6 +669,7 @@ int main(void) {
         cmocka_unit_test(untouched_pages_stay_untouched),
         cmocka_unit_test(given_back_memory_is_ordinary),
         cmocka_unit_test(windows_overlap_nest_and_come_again),
+        cmocka_unit_test(windows_smaller_than_a_page),
         cmocka_unit_test(heap_and_static_data_are_adopted),
         cmocka_unit_test(what_cannot_be_adopted_is_refused),
         cmocka_unit_test(huge_pages_stay_huge),

@@ -23,6 +23,10 @@ static size_t size_of(enum share_index index) {
     return index == BIG ? 40 * MIB : 10000;
 }
 
+static bool is_all(const char *bytes, char value, size_t size) {
+    return bytes[0] == value && memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
 static void own(struct stage *stage) {
     CHECK(trma_node_identity_self(&stage->identities[0]) == TRMA_OK);
     char *blocks[SHARES];
@@ -41,9 +45,7 @@ static void own(struct stage *stage) {
     stage_reach(stage, 1);
     stage_await(stage, 2);
     for (enum share_index i = SMALL; i <= BIG; i++) {
-        for (size_t at = 0; at < size_of(i); at++) {
-            CHECK(blocks[i][at] == (char)('A' + (int)i));
-        }
+        CHECK(is_all(blocks[i], (char)('A' + (int)i), size_of(i)));
         CHECK(trma_mem_heap_free(blocks[i]));
     }
     trma_mem_door_serve_stop();
@@ -68,9 +70,7 @@ static void use(struct stage *stage, const char *reason) {
     }
     for (enum share_index i = SMALL; i <= BIG; i++) {
         char *bytes = map_share(peer, &stage->shares[i]);
-        for (size_t at = 0; at < size_of(i); at++) {
-            CHECK(bytes[at] == (char)('a' + (int)i));
-        }
+        CHECK(is_all(bytes, (char)('a' + (int)i), size_of(i)));
         memset(bytes, 'A' + (int)i, size_of(i));
         CHECK(map_share(peer, &stage->shares[i]) == bytes); /* one mapping, counted */
         trma_mem_map_release(peer, stage->shares[i].ticket.serial);

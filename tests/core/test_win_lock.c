@@ -10,8 +10,8 @@ static const struct trma_window_options plain = {0};
 enum { COUNTER, FIRST, SECOND, TRIES, TABLE };
 
 /*
- * Everybody at everybody: under exclusive locks a read-modify-write of two words that must stay equal, under shared
- * ones a look at them; accumulate and fetch_and_op under shared locks add up.
+ * Everybody at everybody: under exclusive locks a read-modify-write of two words that must stay equal, under
+ * shared ones a look at them; accumulate and fetch_and_op under shared locks add up.
  */
 static void mix(struct actor *actor, enum play_memory kind) {
     struct stage_window window = window_open(actor, kind, TABLE, plain);
@@ -23,7 +23,8 @@ static void mix(struct actor *actor, enum play_memory kind) {
         int64_t old = -1;
         target = (target + 1) % actor->size;
         bool exclusive = (round + actor->me) % 3 == 0;
-        CHECK(trma_win_lock(window.core, exclusive ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED, target) == TRMA_OK);
+        CHECK(trma_win_lock(window.core, exclusive ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED, target) ==
+              TRMA_OK);
         CHECK(window_get(window.core, target, FIRST, pair, 2) == TRMA_OK);
         CHECK(trma_win_flush(window.core, target, false) == TRMA_OK);
         CHECK(pair[0] == pair[1]);
@@ -68,7 +69,8 @@ static void test_mix(void **state) {
     play_run(8, play_mix);
 }
 
-/* lock_all by all, counters that add up, and what was flushed is there for others before anything is unlocked. */
+/* lock_all by all, counters that add up, and what was flushed is there for others before anything is
+ * unlocked. */
 static void play_lock_all(struct actor *actor) {
     struct stage_window window = window_open(actor, PLAY_MAPPED, PLAY_MEMBERS + 1, plain);
     unsigned rounds = play_often(200);
@@ -151,9 +153,10 @@ static uint32_t asked(struct stage_window *window, uint32_t target) {
 }
 
 /*
- * Two members are in a lock_all epoch, two others ask for exclusive locks of their memory; then the first two access
- * each other. An exclusive asker must wait for both epochs, and must not come between: with a queue at each target
- * and locks that are taken at the first touch, each of the four would wait for the next one for ever.
+ * Two members are in a lock_all epoch, two others ask for exclusive locks of their memory; then the first two
+ * access each other. An exclusive asker must wait for both epochs, and must not come between: with a queue at
+ * each target and locks that are taken at the first touch, each of the four would wait for the next one for
+ * ever.
  */
 static void play_crossing(struct actor *actor) {
     struct stage_window window = window_open(actor, PLAY_MAPPED, 2, plain);

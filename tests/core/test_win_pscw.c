@@ -78,8 +78,8 @@ static void test_exchange(void **state) {
 }
 
 /*
- * Operations of every kind that are called before the post: none blocks, none touches the target, all are done in
- * order once the target has posted. Buffers that hold results are the user's until complete.
+ * Operations of every kind that are called before the post: none blocks, none touches the target, all are
+ * done in order once the target has posted. Buffers that hold results are the user's until complete.
  */
 static void defer_all(struct actor *actor, enum play_memory kind, bool goes_on) {
     static const uint32_t zero = 0;
@@ -157,8 +157,8 @@ static void test_deferred(void **state) {
 }
 
 /*
- * Of two targets with remembered operations only one has posted: complete serves that one before it waits for the
- * other. The other posts only when the first has seen its data.
+ * Of two targets with remembered operations only one has posted: complete serves that one before it waits for
+ * the other. The other posts only when the first has seen its data.
  */
 static void play_late_target(struct actor *actor) {
     static const uint32_t targets[] = {0, 1};
@@ -192,7 +192,8 @@ static void test_late_target(void **state) {
     play_run(3, play_late_target);
 }
 
-/* An origin that has nothing to do runs ahead of the target by many epochs; none of them is lost or counted twice. */
+/* An origin that has nothing to do runs ahead of the target by many epochs; none of them is lost or counted
+ * twice. */
 static void play_run_ahead(struct actor *actor) {
     enum { AHEAD = 50 };
     static const uint32_t zero = 0;
@@ -204,8 +205,8 @@ static void play_run_ahead(struct actor *actor) {
         for (int i = 0; i < AHEAD; i++) {
             bool done = true;
             CHECK(trma_win_post(window.core, origins, 2) == TRMA_OK);
-            /* Member 2 closes one epoch at a time, after we have opened ours: member 1's epochs ahead must not be
-             * taken for it. */
+            /* Member 2 closes one epoch at a time, after we have opened ours: member 1's epochs ahead must
+             * not be taken for it. */
             CHECK(trma_win_test(window.core, &done) == TRMA_OK);
             CHECK(!done);
             scene_set(actor->scene, 1, (uint64_t)i + 1);
@@ -361,8 +362,9 @@ static void test_dead_peers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchange),  cmocka_unit_test(test_deferred),     cmocka_unit_test(test_late_target),
-        cmocka_unit_test(test_run_ahead), cmocka_unit_test(test_wraps_around), cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_exchange),     cmocka_unit_test(test_deferred),
+        cmocka_unit_test(test_late_target),  cmocka_unit_test(test_run_ahead),
+        cmocka_unit_test(test_wraps_around), cmocka_unit_test(test_ring),
         cmocka_unit_test(test_dead_peers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

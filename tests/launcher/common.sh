@@ -49,6 +49,13 @@ expect_refused() { # STATUS PATTERN command...
     }
 }
 
+abi_of() { # MPI : the ABI of a name of tools/mpi-env
+    case $1 in
+    *-abi) echo abi ;;
+    *) echo "${1%-*}" ;;
+    esac
+}
+
 # library NAME [flags...] : a stand-in for a shared library, made in lib/ with NAME as its own name.
 library() {
     local name=$1

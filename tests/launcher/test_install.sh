@@ -21,10 +21,14 @@ check() { # WHAT command... : the command must succeed
 cmake --install "$build" --prefix "$work/first" >/dev/null || exit 1
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
-for file in bin/truerma include/truerma.h "$libdir/libtruerma-mpich.so" "$libdir/libtruerma-openmpi.so" \
-    "$libdir/pkgconfig/truerma-mpich.pc" "$libdir/pkgconfig/truerma-openmpi.pc" \
-    "$libdir/cmake/TrueRMA/TrueRMAConfig.cmake" share/man/man1/truerma.1; do
+for file in bin/truerma include/truerma.h "$libdir/cmake/TrueRMA/TrueRMAConfig.cmake" share/man/man1/truerma.1; do
     check "$file is installed" test -f "$prefix/$file"
+done
+for mpi in mpich-debian openmpi-debian "$@"; do
+    abi=$(abi_of "$mpi")
+    for file in "libtruerma-$abi.so" "pkgconfig/truerma-$abi.pc"; do
+        check "$libdir/$file is installed" test -f "$prefix/$libdir/$file"
+    done
 done
 check "nothing points to the build folder" sh -c "! grep -rlIF '$build' '$prefix'"
 command -v man >/dev/null && check "the manual page is clean" sh -c "! LC_ALL=C man --warnings -l '$prefix/share/man/man1/truerma.1' 2>&1 >/dev/null | grep ."
@@ -38,8 +42,8 @@ check "the library beside it is taken" sh -c "'$prefix/bin/truerma' run --explai
 # By pkg-config, in front of each MPI: the library is linked, and the program runs.
 export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
 for mpi in "$@"; do
-    abi=${mpi%-*}
-    check "pkg-config with $mpi" "$mpi_env" "$mpi" mpicc -o "linked-$mpi" "$sources/launcher_hello.c" -Wl,--no-as-needed \
+    abi=$(abi_of "$mpi")
+    check "pkg-config with $mpi" "$mpi_env" "$mpi" mpicc -o "linked-$mpi" "$sources/launcher_hello.c" \
         $(pkg-config --cflags --libs "truerma-$abi") "-Wl,-rpath,$prefix/$libdir"
     check "$mpi: the program links TrueRMA" sh -c "readelf -d linked-$mpi | grep -q 'NEEDED.*libtruerma-$abi.so'"
     check "$mpi: the program runs" sh -c "'$mpi_env' $mpi mpiexec -n 2 ./linked-$mpi | grep -q 'rank 1 of 2'"
@@ -64,12 +68,14 @@ int main(int argc, char **argv) {
     return code != MPI_SUCCESS || version[0] != TRMA_VERSION_MAJOR;
 }
 END
-for abi in mpich openmpi; do
+for mpi in "$@"; do
+    case $mpi in *-pypi) continue ;; esac # one MPI for each ABI
+    abi=$(abi_of "$mpi")
     consumer=consumer/build-$abi
-    check "find_package for $abi" cmake -S consumer -B $consumer -DCMAKE_PREFIX_PATH="$prefix" -DABI=$abi -DCMAKE_C_COMPILER=/usr/bin/mpicc.$abi
+    check "find_package for $abi" "$mpi_env" "$mpi" sh -c "cmake -S consumer -B $consumer -DCMAKE_PREFIX_PATH='$prefix' -DABI=$abi -DCMAKE_C_COMPILER=\$(command -v mpicc)"
     check "a build with the package for $abi" cmake --build $consumer
     check "TrueRMA::$abi is linked" sh -c "readelf -d $consumer/user | grep -q 'NEEDED.*libtruerma-$abi.so'"
-    check "a program that calls TRMA_Get_version runs on $abi" "$mpi_env" $abi-debian mpiexec -n 1 $consumer/user
+    check "a program that calls TRMA_Get_version runs on $abi" "$mpi_env" "$mpi" mpiexec -n 1 $consumer/user
 done
 
 finish

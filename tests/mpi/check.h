@@ -22,6 +22,8 @@ void check_begin(int *argc, char ***argv);
 void check_begin_threads(int *argc, char ***argv, int level);
 /* Sums failures of all ranks, prints "N passed, M failed" on rank 0, finalizes. Returns main's exit code. */
 int check_finish(void);
+/* Checks that passed and failed in this process so far, for programs that cannot use check_finish. */
+void check_counts(int counts[2]);
 
 void check_one(bool passed, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -53,7 +55,8 @@ struct check_window {
     MPI_Win win;
     void *base;
     void *memory; /* of adopted windows: what was allocated */
-    size_t size;
+    size_t size;      /* bytes to be used */
+    size_t bytes;     /* that the window has, or more */
     MPI_Aint *origins; /* per rank: added to byte displacements; the address in dynamic windows, else 0 */
     int ranks;
 };

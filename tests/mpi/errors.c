@@ -65,11 +65,11 @@ static void ranges(struct check_window *window)
 {
     MPI_Win win = window->win;
     int me = check_neighbour(1);
-    MPI_Aint size = (MPI_Aint)window->size;
+    MPI_Aint size = (MPI_Aint)window->bytes;
     MPI_Aint start = check_disp(window, me, 0);
     MPI_Datatype wide;
 
-    MPI_Type_vector(2, 1, (int)window->size, MPI_BYTE, &wide);
+    MPI_Type_vector(2, 1, (int)window->bytes, MPI_BYTE, &wide);
     MPI_Type_commit(&wide);
     FINE(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win));
     EXPECT(MPI_ERR_RMA_RANGE, MPI_Put(word, 1, MPI_INT, me, start + size, 1, MPI_INT, win));
@@ -88,7 +88,7 @@ static void ranges(struct check_window *window)
     FINE(MPI_Win_unlock(me, win));
     MPI_Type_free(&wide);
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK_SAME(((int *)window->base)[window->size / 4 - 1], 1);
+    CHECK_SAME(((int *)window->base)[window->bytes / 4 - 1], 1);
 }
 
 /* Operations and flushes without an epoch, or towards a target that is not part of it. */

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 
-/* Different files that are a libmpi (MPICH's is libmpich on Debian), as the kernel has mapped them. */
+/* Different files that are a libmpi (MPICH's is libmpich on Debian, the standard ABI's libmpi_abi), as the kernel has mapped them. */
 static int count_libraries(void) {
     enum { MOST = 8 };
     char found[MOST][4096];
@@ -16,7 +16,8 @@ static int count_libraries(void) {
     while (maps && fgets(line, sizeof line, maps)) {
         char *path = strchr(line, '/');
         const char *name = path ? strrchr(path, '/') + 1 : "";
-        if (strncmp(name, "libmpi.so", 9) != 0 && strncmp(name, "libmpich.so", 11) != 0) {
+        if (strncmp(name, "libmpi.so", 9) != 0 && strncmp(name, "libmpich.so", 11) != 0 &&
+            strncmp(name, "libmpi_abi.so", 13) != 0) {
             continue;
         }
         path[strcspn(path, "\n")] = '\0';

@@ -10,11 +10,11 @@ function(add_script_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS 2)
 endfunction()
 
-# mpi4py's own tests: two ranks in every check, the others behind `all`.
-foreach(mpi ${TRUERMA_MPIS_FOUND})
+# mpi4py's own tests: two ranks in every check, the others and those through the MPI standard's own ABI behind `all`.
+foreach(mpi ${TRUERMA_MPIS_USABLE})
     foreach(ranks 1 2 3 4)
         set(labels mpi)
-        if(NOT ranks EQUAL 2)
+        if(NOT ranks EQUAL 2 OR mpi STREQUAL "mpich-abi")
             set(labels all)
         endif()
         add_script_test(mpi.mpi4py.${ranks}.${mpi} TIMEOUT 300 LABELS ${labels}
@@ -24,8 +24,11 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
 endforeach()
 
 # How TrueRMA comes into a process, and what it shows to the linker.
-foreach(mpi ${TRUERMA_MPIS_FOUND})
+foreach(mpi ${TRUERMA_MPIS_USABLE})
     string(REGEX REPLACE "-.*" "" abi ${mpi})
+    if(mpi STREQUAL "mpich-abi")
+        set(abi abi)
+    endif()
     add_script_test(mpi.interpose.${mpi} TIMEOUT 180 LABELS mpi
         COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/interpose.sh" "${TRUERMA_MPI_ENV}" $<TARGET_FILE:truerma>
                 $<TARGET_FILE_DIR:truerma-${abi}> "${CMAKE_CURRENT_BINARY_DIR}/interpose-${mpi}" ${mpi}
@@ -33,7 +36,7 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
     # Where this MPI's library lies: what a program that it has linked loads.
     add_script_test(mpi.interpose-symbols.${mpi} TIMEOUT 60 LABELS mpi
         COMMAND ${TRUERMA_MPI_ENV} ${mpi} bash -c
-                "exec \"$0\" \"$1\" \"$2\" \"$3\" \"$(ldd \"$4\" | sed -n 's/.*libmpi\\(ch\\)\\?[.]so[.0-9]* => \\([^ ]*\\) .*/\\2/p')\""
+                "exec \"$0\" \"$1\" \"$2\" \"$3\" \"$(ldd \"$4\" | sed -n 's/.*libmpi\\(ch\\|_abi\\)\\?[.]so[.0-9]* => \\([^ ]*\\) .*/\\2/p')\""
                 ${Python3_EXECUTABLE} "${CMAKE_CURRENT_SOURCE_DIR}/interpose_symbols.py" $<TARGET_FILE:truerma-${abi}>
                 "${CMAKE_BINARY_DIR}/src/mpi/${abi}/exports.map" "${CMAKE_BINARY_DIR}/mpi/${mpi}/test-pscw")
 endforeach()
@@ -46,4 +49,39 @@ foreach(binding mpif_h mpi f08)
                             FLAGS -D${definition} -ffree-line-length-132 -fallow-argument-mismatch -w)
     truerma_add_mpi_test(mpi.fortran-${binding}.2 PROGRAM test-fortran-${binding} MPIS ${fortran_mpis})
     truerma_add_mpi_test(mpi.fortran-${binding}.3 PROGRAM test-fortran-${binding} RANKS 3 MPIS ${fortran_mpis})
+endforeach()
+
+# Life cycle: fewer windows in every check, and where a host takes a millisecond for one; the full numbers behind `all`.
+truerma_add_mpi_program(test-lifecycle SOURCES lifecycle.c check.c FLAGS -D_GNU_SOURCE -pthread DEPENDS ${check_headers})
+foreach(mpi ${TRUERMA_MPIS_FOUND})
+    set(counts 4000 2000 200)
+    if(mpi MATCHES openmpi)
+        set(counts 200 100 5)
+    endif()
+    foreach(part one-by-one alive communicators)
+        list(POP_FRONT counts count)
+        truerma_add_mpi_test(mpi.lifecycle.${part} PROGRAM test-lifecycle ARGS ${part} ${count} MPIS ${mpi})
+    endforeach()
+    truerma_add_mpi_test(mpi.lifecycle.unfreed PROGRAM test-lifecycle ARGS unfreed 10 MPIS ${mpi})
+    truerma_add_mpi_test(mpi.lifecycle-full.one-by-one PROGRAM test-lifecycle ARGS one-by-one 100000 MPIS ${mpi} LABELS all
+                         TIMEOUT 1500)
+    truerma_add_mpi_test(mpi.lifecycle-full.alive PROGRAM test-lifecycle ARGS alive 2000 MPIS ${mpi} LABELS all TIMEOUT 600)
+    truerma_add_mpi_test(mpi.lifecycle-full.communicators PROGRAM test-lifecycle ARGS communicators 1000 MPIS ${mpi} RANKS 3
+                         LABELS all TIMEOUT 600)
+endforeach()
+
+# A program without MPI_Init. Debian's Open MPI is older than sessions; MPICH 4.0.2 alone crashes with one rank, and Open MPI
+# alone when one session follows another.
+set(session_mpis ${TRUERMA_MPIS_FOUND})
+list(REMOVE_ITEM session_mpis openmpi-debian)
+truerma_add_mpi_program(test-sessions SOURCES sessions.c check.c FLAGS -D_GNU_SOURCE -pthread MPIS ${session_mpis}
+                        DEPENDS ${check_headers})
+truerma_add_mpi_test(mpi.sessions.2 PROGRAM test-sessions MPIS ${session_mpis})
+truerma_add_mpi_test(mpi.sessions.3 PROGRAM test-sessions RANKS 3 MPIS ${session_mpis})
+truerma_add_mpi_test(mpi.sessions.twice PROGRAM test-sessions ARGS twice MPIS mpich-pypi)
+
+foreach(mpi ${TRUERMA_MPIS_FOUND})
+    add_script_test(mpi.lifecycle.limits.${mpi} TIMEOUT 240 LABELS mpi
+        COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/lifecycle_limits.sh" "${TRUERMA_MPI_ENV}" $<TARGET_FILE:truerma>
+                "${CMAKE_BINARY_DIR}/mpi/${mpi}/test-lifecycle" ${mpi})
 endforeach()

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "mem_adopt_edges.h"
+#include "mem_adopt_guard.h"
 #include "mem_adopt_maps.h"
 #include "mem_adopt_pages.h"
 #include "mem_adopt_threads.h"
@@ -13,7 +15,7 @@
 
 /* What an adopted region is besides a region. */
 struct trma_adoption {
-    size_t users;
+    size_t users; /* 0: it could not be given back yet */
     struct trma_memory_kind kind;
     void *snapshot; /* while a fork is under way: what the child will find in its place */
     struct trma_adoption *next;
@@ -93,6 +95,14 @@ static void install_fork_handlers(void) {
     trma_mem_region_lock();
     trma_mem_region_unlock();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/*
+ * As early as can be: in a child the handlers run in the order of their installation, and nobody's handler
+ * should write to a page (another's data may lie on a window's edge) before it is the child's own.
+ */
+__attribute__((constructor)) static void install_early(void) {
+    pthread_once(&fork_once, install_fork_handlers);
 }
 
 static void lock_adoptions(void) {
@@ -206,26 +216,99 @@ static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, const char **re
     return status;
 }
 
+struct return_work {
+    const struct trma_exchange *exchange;
+    bool is_done;
+};
+
+static void return_part(void *context, uintptr_t low, uintptr_t high) {
+    struct return_work *work = context;
+    work->is_done = trma_mem_pages_to_private(work->exchange, low, high) && work->is_done;
+}
+
+/* True when the threads that may write, if there are any, can be held back. */
+static bool is_guardable(bool has_threads) {
+    struct trma_guard guard;
+    if (trma_mem_guard_open(&guard, has_threads) != NULL) {
+        return false;
+    }
+    trma_mem_guard_close(&guard);
+    return true;
+}
+
+/* Only what is still mapped there: the program may have freed the memory under the window. False: nothing was
+ * done, it must be tried again. */
+static bool give_back(struct trma_region *region, const struct trma_memory_kind *kind) {
+    struct trma_exchange exchange = exchange_of(region, kind);
+    exchange.has_threads = trma_mem_threads_may_write();
+    struct return_work work = {.exchange = &exchange, .is_done = true};
+    /* What there is no memory for stays shared: worse for the allocator, but not a byte is lost. */
+    return is_guardable(exchange.has_threads) &&
+           trma_mem_maps_visit_file(exchange.low, exchange.high, region->backing.inode, return_part, &work);
+}
+
+static void add_size(void *context, uintptr_t low, uintptr_t high) {
+    *(size_t *)context += high - low;
+}
+
+/* False when the program has unmapped a part of it: other memory may come to lie there. */
+static bool is_intact(const struct trma_region *region) {
+    uintptr_t low = (uintptr_t)region->base;
+    size_t mapped = 0;
+    return !trma_mem_maps_visit_file(low, low + region->size, region->backing.inode, add_size, &mapped) ||
+           mapped == region->size;
+}
+
+/* Gives back what nobody uses any more, also what could not be given back before. Under the lock. */
+static void give_back_leftovers(void) {
+    struct trma_adoption **link = &adoptions;
+    while (*link != NULL) {
+        struct trma_adoption *adoption = *link;
+        if (adoption->users == 0 &&
+            (give_back(adoption->region, &adoption->kind) || !is_intact(adoption->region))) {
+            *link = adoption->next;
+            trma_mem_region_lock();
+            trma_mem_region_remove(adoption->region);
+            trma_mem_region_unlock();
+            free(adoption);
+        } else {
+            link = &adoption->next;
+        }
+    }
+}
+
+
+/* What can be had of these pages: adopts them, or joins who has. */
+static enum trma_status adopt_pages(struct trma_page_range pages, const char **reason) {
+    if (pages.high == pages.low) {
+        *reason = "it holds no whole page, and the data around it may be in use by other threads";
+        return TRMA_ERR_REFUSED;
+    }
+    trma_mem_region_lock();
+    struct stretch best = largest_stretch(pages.low, pages.high);
+    trma_mem_region_unlock();
+    if (best.region == NULL) {
+        return adopt_gap(best.low, best.high, reason);
+    }
+    if (best.region->kind == TRMA_REGION_ADOPTED) {
+        best.region->adoption->users++;
+    }
+    return TRMA_OK;
+}
+
 enum trma_status trma_mem_adopt_range(void *address, size_t size, struct trma_share *share,
                                       const char **reason) {
-    size_t page = trma_mem_page_size();
-    uintptr_t low = trma_mem_round_up((uintptr_t)address, page);
-    uintptr_t high = size > UINTPTR_MAX - (uintptr_t)address ? 0 : ((uintptr_t)address + size) & ~(page - 1);
-    enum trma_status status = TRMA_OK;
+    struct trma_page_range inner = trma_mem_edges_inner((uintptr_t)address, size);
     *reason = NULL;
     lock_adoptions();
-    if (low == 0 || high <= low) {
-        *reason = "it holds no whole page";
-        status = TRMA_ERR_REFUSED;
-    } else {
-        trma_mem_region_lock();
-        struct stretch best = largest_stretch(low, high);
-        trma_mem_region_unlock();
-        if (best.region == NULL) {
-            status = adopt_gap(best.low, best.high, reason);
-        } else if (best.region->kind == TRMA_REGION_ADOPTED) {
-            best.region->adoption->users++;
-        }
+    give_back_leftovers();
+    struct trma_page_range chosen = trma_mem_edges_choose((uintptr_t)address, size);
+    enum trma_status status = adopt_pages(chosen, reason);
+    if (status == TRMA_ERR_REFUSED && inner.high > inner.low &&
+        (inner.low != chosen.low || inner.high != chosen.high)) {
+        /* The edges may be memory of another kind. */
+        *reason = NULL;
+        status = adopt_pages(inner, reason);
     }
     trma_mem_share_describe(address, size, share);
     pthread_mutex_unlock(&adopt_lock);
@@ -236,6 +319,7 @@ bool trma_mem_adopt_join(void *address, size_t size, struct trma_share *share) {
     bool is_adopted = false;
 
     lock_adoptions();
+    give_back_leftovers();
     trma_mem_share_describe(address, size, share);
     for (struct trma_adoption *adoption = adoptions; adoption != NULL; adoption = adoption->next) {
         if (share->ticket.serial != 0 && adoption->region->serial == share->ticket.serial) {
@@ -247,41 +331,14 @@ bool trma_mem_adopt_join(void *address, size_t size, struct trma_share *share) {
     return is_adopted;
 }
 
-struct return_work {
-    const struct trma_exchange *exchange;
-    bool is_done;
-};
-
-static void return_part(void *context, uintptr_t low, uintptr_t high) {
-    struct return_work *work = context;
-    work->is_done = trma_mem_pages_to_private(work->exchange, low, high) && work->is_done;
-}
-
-/* Only what is still mapped there: the program may have freed the memory under the window. */
-static void give_back(struct trma_region *region, const struct trma_memory_kind *kind) {
-    struct trma_exchange exchange = exchange_of(region, kind);
-    exchange.has_threads = trma_mem_threads_may_write();
-    struct return_work work = {.exchange = &exchange, .is_done = true};
-    /* Memory that cannot be given back (no memory, no /proc) stays shared: worse for the allocator, but not a
-     * byte is lost. */
-    (void)trma_mem_maps_visit_file(exchange.low, exchange.high, region->backing.inode, return_part, &work);
-}
-
 void trma_mem_adopt_release(uint64_t serial) {
     lock_adoptions();
-    struct trma_adoption **link = &adoptions;
-    while (*link != NULL && (*link)->region->serial != serial) {
-        link = &(*link)->next;
+    for (struct trma_adoption *adoption = adoptions; adoption != NULL; adoption = adoption->next) {
+        if (adoption->region->serial == serial && adoption->users > 0) {
+            adoption->users--;
+        }
     }
-    struct trma_adoption *adoption = *link;
-    if (adoption != NULL && --adoption->users == 0) {
-        *link = adoption->next;
-        give_back(adoption->region, &adoption->kind);
-        trma_mem_region_lock();
-        trma_mem_region_remove(adoption->region);
-        trma_mem_region_unlock();
-        free(adoption);
-    }
+    give_back_leftovers();
     pthread_mutex_unlock(&adopt_lock);
 }
 

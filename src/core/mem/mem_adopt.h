@@ -10,10 +10,13 @@
 #include "mem_ticket.h"
 
 /*
- * Adoption: private pages of this live process become a region, in place. The whole pages of a range are
- * copied into a memfd, which is then mapped over them, so that peers can map the memory of an ordinary
- * malloc. Pages that were never touched stay untouched (they are holes of the file). Giving back is the
- * reverse: the same bytes on ordinary private anonymous pages.
+ * Adoption: private pages of this live process become a region, in place. The pages of a range are copied
+ * into a memfd, which is then mapped over them, so that peers can map the memory of an ordinary malloc. Pages
+ * that were never touched stay untouched (they are holes of the file). Giving back is the reverse: the same
+ * bytes on ordinary private anonymous pages.
+ *
+ * The pages at the range's ragged edges hold other data of the process as well. They are adopted when nobody
+ * but the calling thread can be using that data (mem_adopt_edges.h), and left alone else.
  *
  * Not a byte may be lost meanwhile. Signals are blocked; when the process has other threads that may write,
  * userfaultfd holds their writes (and the kernel's, on behalf of their system calls) back for the moment of
@@ -25,7 +28,7 @@
  */
 
 /*
- * Adopts the whole pages of [address, address + size), or counts one more use of what is adopted already, and
+ * Adopts the pages of [address, address + size), or counts one more use of what is adopted already, and
  * says in *share how peers reach the range (as trma_mem_share_describe does). A range that is covered in
  * parts by several regions gets the largest part. On TRMA_OK the caller owes a trma_mem_adopt_release of
  * share->ticket.serial. TRMA_ERR_REFUSED: the memory stays as it was, and *reason is a static text that says
@@ -43,7 +46,9 @@ bool trma_mem_adopt_join(void *address, size_t size, struct trma_share *share);
 
 /*
  * Drops one use; after the last one the memory is private and anonymous again, with the same content. The
- * peers have unmapped it, or at least write no more. A serial that is not an adopted region's is ignored.
+ * peers have unmapped it, or at least write no more. Where that cannot be done now (threads have come that
+ * cannot be held back) the memory stays a region, and later calls try again. A serial that is not an adopted
+ * region's is ignored.
  * Parts of the range that the program has unmapped in the meantime are left alone. Thread-safe.
  */
 void trma_mem_adopt_release(uint64_t serial);

@@ -11,6 +11,10 @@
  */
 bool trma_mem_threads_may_write(void);
 
+/* Are there other threads at all, trusted ones and our own included? True as well where /proc does not tell.
+ */
+bool trma_mem_threads_exist(void);
+
 /* In the child of a fork there is one thread. */
 void trma_mem_threads_forget(void);
 

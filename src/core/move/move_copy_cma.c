@@ -14,9 +14,6 @@
  * there; the rest is asked for again, so that an error is only taken from a call that carried nothing.
  */
 
-typedef ssize_t (*transfer_call)(pid_t pid, const struct iovec *local, unsigned long n_local,
-                                 const struct iovec *remote, unsigned long n_remote, unsigned long flags);
-
 /* Stretches of one side. */
 struct stretches {
     struct iovec *first; /* not carried yet */
@@ -26,7 +23,7 @@ struct stretches {
 
 struct batch {
     struct trma_peer *peer;
-    transfer_call call;
+    bool is_write;
     size_t bytes; /* on each side */
     struct stretches local;
     struct stretches remote;
@@ -89,14 +86,51 @@ static void stretches_drop(struct stretches *side, size_t bytes) {
     }
 }
 
+/*
+ * One system call. The target must not exchange the pages behind its memory while bytes are on their way into
+ * them, and what was read meanwhile is read again (node_gate.h). *error is 0 or the call's errno.
+ */
+static enum trma_status call_kernel(const struct batch *batch, ssize_t *carried, int *error) {
+    const struct stretches *local = &batch->local;
+    const struct stretches *remote = &batch->remote;
+    struct trma_gate *gate = batch->peer->gate;
+    const pid_t pid = batch->peer->pid;
+    enum trma_status status = TRMA_OK;
+    unsigned sequence = 0;
+
+    if (batch->is_write) {
+        status = gate ? trma_node_gate_enter(gate, batch->peer) : TRMA_OK;
+        if (!status) {
+            *carried = process_vm_writev(pid, local->first, local->n, remote->first, remote->n, 0);
+            *error = *carried < 0 ? errno : 0;
+            if (gate) {
+                trma_node_gate_leave(gate);
+            }
+        }
+        return status;
+    }
+    do {
+        status = gate ? trma_node_gate_read_begin(gate, batch->peer, &sequence) : TRMA_OK;
+        if (!status) {
+            *carried = process_vm_readv(pid, local->first, local->n, remote->first, remote->n, 0);
+            *error = *carried < 0 ? errno : 0;
+        }
+    } while (!status && gate && !trma_node_gate_read_is_good(gate, sequence));
+    return status;
+}
+
 static enum trma_status batch_carry(struct batch *batch) {
     batch->local.first = batch->local.all;
     batch->remote.first = batch->remote.all;
     while (batch->bytes > 0) {
-        const ssize_t carried = batch->call(batch->peer->pid, batch->local.first, batch->local.n,
-                                            batch->remote.first, batch->remote.n, 0);
-        if (carried < 0) {
-            return status_of(errno, batch->peer);
+        ssize_t carried = 0;
+        int error = 0;
+        const enum trma_status status = call_kernel(batch, &carried, &error);
+        if (status) {
+            return status;
+        }
+        if (error) {
+            return status_of(error, batch->peer);
         }
         if (carried == 0) {
             return TRMA_ERR_RANGE; /* no kernel is known to do this; without it a loop could be endless */
@@ -111,13 +145,13 @@ static enum trma_status batch_carry(struct batch *batch) {
 }
 
 static enum trma_status carry(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
-                              transfer_call call) {
+                              bool is_write) {
     if (!atomic_load_explicit(&path->peer->has_cma, memory_order_acquire)) {
         return TRMA_ERR_REFUSED;
     }
     struct batch batch;
     batch.peer = path->peer;
-    batch.call = call;
+    batch.is_write = is_write;
     batch.bytes = 0;
     batch.local.n = 0;
     batch.remote.n = 0;
@@ -140,25 +174,14 @@ static enum trma_status carry(const struct trma_path *path, const struct trma_pa
 
 static enum trma_status cma_put(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
                                 struct trma_outstanding *outstanding) {
-    struct trma_gate *gate = path->peer->gate;
-
     (void)outstanding;
-    if (!gate) {
-        return carry(path, pairs, n, process_vm_writev);
-    }
-    /* The target must not exchange the pages behind its memory while bytes are on their way into them. */
-    enum trma_status status = trma_node_gate_enter(gate, path->peer);
-    if (!status) {
-        status = carry(path, pairs, n, process_vm_writev);
-        trma_node_gate_leave(gate);
-    }
-    return status;
+    return carry(path, pairs, n, true);
 }
 
 static enum trma_status cma_get(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
                                 struct trma_outstanding *outstanding) {
     (void)outstanding;
-    return carry(path, pairs, n, process_vm_readv);
+    return carry(path, pairs, n, false);
 }
 
 const struct trma_mover trma_move_mover_cma = {

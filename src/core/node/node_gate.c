@@ -3,31 +3,48 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "../mem/mem_heap.h"
 #include "node_peer.h"
 #include "node_wait.h"
 
 enum {
-    CLOSE_TIMEOUT_NS = 1000000000, /* a write of the largest size that one system call takes lasts less */
     YIELDS_PER_LIVENESS = 4096
 };
 
+/* A write of the largest size that one system call takes lasts less, on a machine with anything else to do
+ * too. */
+static const uint64_t close_timeout_ns = 10000000000;
+
 static struct trma_gate *own;
-
-static void make_own(void) {
-    void *memory = NULL;
-
-    if (trma_mem_heap_allocate(TRMA_HEAP_CONTROL, sizeof(struct trma_gate), 64, &memory) == TRMA_OK) {
-        own = memory;
-    }
-}
+static atomic_bool is_stuck; /* somebody was killed inside */
+static pid_t owner; /* the process whose gate it is; a forked child inherits a mapping of its parent's */
+static pthread_mutex_t own_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 struct trma_gate *trma_node_gate_self(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    void *memory = NULL;
 
-    pthread_once(&once, make_own);
-    return own;
+    pthread_mutex_lock(&own_mutex);
+    if (owner != getpid()) {
+        owner = getpid();
+        own = trma_mem_heap_allocate(TRMA_HEAP_CONTROL, sizeof(struct trma_gate), 64, &memory) == TRMA_OK
+                  ? memory
+                  : NULL;
+    }
+    struct trma_gate *gate = own;
+    pthread_mutex_unlock(&own_mutex);
+    return gate;
+}
+
+static bool is_closed(struct trma_gate *gate, memory_order order) {
+    return atomic_load_explicit(&gate->closed, order) % 2;
+}
+
+/* False when the owner, for whom this is try number `tries`, has ended. */
+static bool wait_for_owner(const struct trma_peer *peer, unsigned tries) {
+    sched_yield();
+    return tries % YIELDS_PER_LIVENESS || trma_node_peer_is_alive(peer);
 }
 
 enum trma_status trma_node_gate_enter(struct trma_gate *gate, const struct trma_peer *peer) {
@@ -35,23 +52,40 @@ enum trma_status trma_node_gate_enter(struct trma_gate *gate, const struct trma_
         /* Sequentially consistent, as the owner's store to `closed` and load of `inside`: at least one of the
          * two sees the other. */
         atomic_fetch_add_explicit(&gate->inside, 1, memory_order_seq_cst);
-        if (!atomic_load_explicit(&gate->closed, memory_order_seq_cst)) {
+        if (!is_closed(gate, memory_order_seq_cst)) {
             return TRMA_OK;
         }
         atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_relaxed);
-        sched_yield();
-        if (tries % YIELDS_PER_LIVENESS == 0 && !trma_node_peer_is_alive(peer)) {
+        if (!wait_for_owner(peer, tries)) {
+            return TRMA_ERR_PEER_DEAD;
+        }
+    }
+}
+
+enum trma_status trma_node_gate_read_begin(struct trma_gate *gate, const struct trma_peer *peer,
+                                           unsigned *sequence) {
+    for (unsigned tries = 1;; tries++) {
+        /* Acquire: what is read afterwards is what lies behind an open gate. */
+        *sequence = atomic_load_explicit(&gate->closed, memory_order_acquire);
+        if (*sequence % 2 == 0) {
+            return TRMA_OK;
+        }
+        if (!wait_for_owner(peer, tries)) {
             return TRMA_ERR_PEER_DEAD;
         }
     }
 }
 
 bool trma_node_gate_close(struct trma_gate *gate) {
+    if (atomic_load_explicit(&is_stuck, memory_order_relaxed)) {
+        return false;
+    }
     uint64_t start = trma_node_clock_ns();
-
-    atomic_store_explicit(&gate->closed, 1, memory_order_seq_cst);
+    /* Sequentially consistent: see trma_node_gate_enter. A reader that saw the old number looks again. */
+    atomic_fetch_add_explicit(&gate->closed, 1, memory_order_seq_cst);
     while (atomic_load_explicit(&gate->inside, memory_order_seq_cst)) {
-        if (trma_node_clock_ns() - start > CLOSE_TIMEOUT_NS) {
+        if (trma_node_clock_ns() - start > close_timeout_ns) {
+            atomic_store_explicit(&is_stuck, true, memory_order_relaxed);
             trma_node_gate_open(gate);
             return false;
         }
@@ -62,5 +96,5 @@ bool trma_node_gate_close(struct trma_gate *gate) {
 
 void trma_node_gate_open(struct trma_gate *gate) {
     /* Release: who passes from now on writes into the new pages. */
-    atomic_store_explicit(&gate->closed, 0, memory_order_release);
+    atomic_fetch_add_explicit(&gate->closed, 1, memory_order_release);
 }

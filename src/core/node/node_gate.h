@@ -12,11 +12,12 @@
 /*
  * A process's gate: peers pass it while they write into its private memory by CMA, and the process closes it
  * for the moment in which it exchanges the pages behind that memory (adoption, giving back). One per process,
- * in its control heap, never freed. Reading needs no gate: an old page and its copy hold the same.
+ * in its control heap, never freed. Readers do not pass it, they look at it before and after (a sequence
+ * lock): what was read while pages were exchanged may be a page that was not filled yet, and is read again.
  */
 struct trma_gate {
-    _Alignas(64) atomic_uint closed;
-    atomic_uint inside; /* writes under way */
+    _Alignas(64) atomic_uint closed; /* odd: closed; grows by one with each change */
+    atomic_uint inside;              /* writes under way */
     atomic_uint wanted; /* an origin's traffic has earned an adoption: the owner looks at its windows when it
                            comes by */
     char padding[52];
@@ -38,8 +39,23 @@ static inline void trma_node_gate_leave(struct trma_gate *gate) {
 }
 
 /*
+ * For reads: waits while the gate is closed and gives in *sequence what trma_node_gate_read_is_good wants;
+ * TRMA_ERR_PEER_DEAD as above. Whatever came of the read, an error included, counts only when that answers
+ * true.
+ */
+enum trma_status trma_node_gate_read_begin(struct trma_gate *gate, const struct trma_peer *peer,
+                                           unsigned *sequence);
+
+static inline bool trma_node_gate_read_is_good(struct trma_gate *gate, unsigned sequence) {
+    /* The read was done by the kernel before the call returned; the fence keeps the load behind it. */
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&gate->closed, memory_order_relaxed) == sequence;
+}
+
+/*
  * Closes one's own gate and waits until nobody is inside. False, and open again, when somebody stays inside
- * for longer than a write can take (a process that was killed there).
+ * for longer than one system call's write can take (a process that was killed there); from then on it cannot
+ * be closed any more. One thread at a time.
  */
 bool trma_node_gate_close(struct trma_gate *gate);
 void trma_node_gate_open(struct trma_gate *gate);

@@ -52,7 +52,8 @@ struct trma_peer {
     uint64_t start_time;    /* of the peer, as this process reads it; 0 when unknown */
     uint32_t doors_refused; /* for mem_door.c: ways that this peer has refused */
     uint32_t door_proven;   /* for mem_door.c: the way that last led to this peer */
-    struct trma_gate *gate; /* the peer's, mapped here; set by the first team with it, NULL before */
+    _Atomic(struct trma_gate *) gate; /* the peer's, mapped here; set by every team with it, always to the
+                                         same, NULL before */
     int beacon; /* for node_peer.c: descriptor of the beacon, kept only where the pid cannot be named; else -1
                  */
 };

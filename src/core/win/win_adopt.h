@@ -41,7 +41,7 @@ void trma_win_adopt_offer(struct trma_window *window);
 /* Adopts, if it has been earned. The window's guard is held. */
 void trma_win_adopt_look(struct trma_window *window);
 
-/* Gives the memory back when the last window on it goes. Peers write there no more. */
+/* Gives the memory back when the last window on it goes. Peers write there no more. Serial 0 is ignored. */
 void trma_win_adopt_release(uint64_t serial);
 
 /* The origin's side: takes over what the owner has published, if it is new. Under the window's guard. */
@@ -49,5 +49,12 @@ void trma_win_adopt_follow(struct trma_window *window, uint32_t target);
 
 /* The origin's side: books an operation of `bytes` that went by CMA. */
 void trma_win_adopt_earn(struct trma_window *window, uint32_t target, uint64_t bytes);
+
+/*
+ * The origin's side, when the kernel refuses CMA to the target from now on: asks the owner to adopt, and waits
+ * until it comes by, with a bound. The window's guard is not held. TRMA_ERR_REFUSED: it cannot adopt, or did
+ * not come by in time.
+ */
+enum trma_status trma_win_adopt_demand(struct trma_window *window, uint32_t target);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "win_attach.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../mem/mem_heap.h"
 #include "../mem/mem_map.h"
-#include "../node/node_wait.h"
 
-enum { SMALLEST_TABLE = 64 };
+enum { SMALLEST_TABLE = 64, TRIES_PER_LOOK = 1024 };
 
 /* An entry of the published table. */
 struct table {
@@ -72,7 +72,8 @@ static enum trma_status reserve(struct trma_attachments *attachments, struct tab
     return TRMA_OK;
 }
 
-static void publish(struct trma_attachments *attachments) {
+/* Publishes the entries from `first` on; those before it are in the table already. */
+static void publish(struct trma_attachments *attachments, size_t first) {
     struct trma_attach_words *shared = attachments->shared;
     unsigned version = atomic_load_explicit(&shared->version, memory_order_relaxed);
     struct trma_share place;
@@ -81,7 +82,7 @@ static void publish(struct trma_attachments *attachments) {
     atomic_store_explicit(&shared->version, version + 1, memory_order_relaxed);
     /* No store below may be seen before the odd version. */
     atomic_thread_fence(memory_order_release);
-    for (size_t i = 0; i < attachments->entries; i++) {
+    for (size_t i = first; i < attachments->entries; i++) {
         trma_win_share_store(&attachments->table[i].words, &attachments->shares[i]);
     }
     trma_win_share_store(&shared->place, &place);
@@ -118,6 +119,7 @@ enum trma_status trma_win_attachments_add(struct trma_attachments *attachments, 
         (at < attachments->entries && attachments->shares[at].address < address + size)) {
         return TRMA_ERR_RANGE;
     }
+    size_t capacity = attachments->capacity;
     enum trma_status status = reserve(attachments, &old);
     if (status) {
         return status;
@@ -128,7 +130,7 @@ enum trma_status trma_win_attachments_add(struct trma_attachments *attachments, 
     attachments->shares[at].address = address;
     attachments->shares[at].size = size;
     attachments->entries++;
-    publish(attachments);
+    publish(attachments, attachments->capacity == capacity ? at : 0);
     if (old) {
         trma_mem_heap_free(old);
     }
@@ -144,7 +146,7 @@ enum trma_status trma_win_attachments_remove(struct trma_attachments *attachment
     attachments->entries--;
     memmove(&attachments->shares[at], &attachments->shares[at + 1],
             (attachments->entries - at) * sizeof *attachments->shares);
-    publish(attachments);
+    publish(attachments, at);
     return TRMA_OK;
 }
 
@@ -158,7 +160,10 @@ void trma_win_attached_clear(struct trma_attached *attached, struct trma_peer *p
         trma_mem_map_release(peer, attached->table_serial);
     }
     free(attached->ranges);
-    *attached = (struct trma_attached){0};
+    attached->ranges = NULL;
+    attached->entries = 0;
+    attached->version = 0;
+    attached->table_serial = 0;
 }
 
 /* Copies the table; false when the owner changed it meanwhile (then *attached is empty and the caller tries
@@ -212,7 +217,7 @@ static bool try_copy(struct trma_attached *attached, struct trma_attach_words *w
 
 static enum trma_status refresh(struct trma_attached *attached, struct trma_attach_words *words,
                                 struct trma_peer *peer) {
-    for (;;) {
+    for (unsigned tries = 1;; tries++) {
         enum trma_status status = TRMA_OK;
         trma_win_attached_clear(attached, peer);
         if (try_copy(attached, words, peer, &status)) {
@@ -221,7 +226,11 @@ static enum trma_status refresh(struct trma_attached *attached, struct trma_atta
             }
             return status;
         }
-        trma_node_relax();
+        /* The owner may have been put off its core in the middle, or have ended there. */
+        if (tries % TRIES_PER_LOOK == 0 && !trma_node_peer_is_alive(peer)) {
+            return TRMA_ERR_PEER_DEAD;
+        }
+        sched_yield();
     }
 }
 

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "win_epoch.h"
 
-#include <sched.h>
-
 #include "../sync/sync_pscw.h"
 #include "win_deferred.h"
-
-/* A sequence word of a PSCW pair and the value it must reach. */
-struct sequence {
-    atomic_uint *word;
-    uint32_t wanted;
-};
 
 /* Every synchronisation call comes by here, under the guard: a window whose traffic has earned it is adopted
  * now. */
@@ -18,12 +10,6 @@ static void look_at_account(struct trma_window *window) {
     if (__builtin_expect(window->may_adopt, 0)) {
         trma_win_adopt_look(window);
     }
-}
-
-static bool has_reached(void *argument) {
-    const struct sequence *sequence = argument;
-
-    return trma_sync_pscw_reached(sequence->word, sequence->wanted);
 }
 
 static bool is_drained(void *argument) {
@@ -111,23 +97,6 @@ static void give_lock(struct trma_window *window, uint32_t index) {
     target->lock = TRMA_LOCK_NONE;
 }
 
-/* In a lock_all epoch: the first operation to a target takes its lock; other threads that come meanwhile wait
- * for that. */
-static enum trma_status touch_target(struct trma_window *window, uint32_t index) {
-    struct trma_target *target = &window->targets[index];
-
-    while (target->lock == TRMA_LOCK_WAITING) {
-        trma_win_guard_leave(window);
-        sched_yield();
-        trma_win_guard_enter(window);
-    }
-    if (target->lock != TRMA_LOCK_NONE) {
-        return TRMA_OK;
-    }
-    return take_lock(window, index, window->locks_unchecked ? TRMA_LOCK_UNCHECKED : TRMA_LOCK_SHARED,
-                     book(window, TRMA_WAIT_LOCK_ALL));
-}
-
 enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t index, bool *is_open) {
     struct trma_target *target = &window->targets[index];
     enum trma_status status = TRMA_OK;
@@ -152,9 +121,8 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
         status = trma_win_deferred_run(window, target);
         open_for_operations(window, index);
         return status;
-    case TRMA_ACCESS_LOCK_ALL:
-        return touch_target(window, index);
     case TRMA_ACCESS_LOCK: /* a locked target is ready, this one is not */
+    case TRMA_ACCESS_LOCK_ALL:
     case TRMA_ACCESS_NONE:
         break;
     }
@@ -208,27 +176,59 @@ enum trma_status trma_win_start(struct trma_window *window, const uint32_t *grou
     return TRMA_OK;
 }
 
-/* Ends the access epoch towards one target of the group. */
-static enum trma_status finish_target(struct trma_window *window, uint32_t index, uint64_t *waited_ns) {
-    struct trma_target *target = &window->targets[index];
-    enum trma_status status = TRMA_OK;
+/* True when the target has remembered operations and has not posted. */
+static bool is_late(const struct trma_target *target) {
+    return target->first_deferred && !trma_sync_pscw_reached(target->posted, target->started);
+}
 
-    if (target->first_deferred) {
-        struct sequence post = {target->posted, target->started};
-        status = trma_node_wait(&window->team->waiter, trma_win_guard(window), has_reached, &post, waited_ns);
-        if (!status) {
-            status = trma_win_deferred_run(window, target);
+/* True when a target that complete waits for has posted. Reads nothing that the guard protects from change
+ * while complete is under way. */
+static bool has_late_one_posted(void *argument) {
+    const struct trma_window *window = argument;
+
+    for (uint32_t i = 0; i < window->n_started; i++) {
+        const struct trma_target *target = &window->targets[window->start_group[i]];
+        if (target->in_start_group && !is_late(target)) {
+            return true;
         }
     }
+    return false;
+}
+
+/* Ends the access epoch towards one target of the group, which is not late. */
+static enum trma_status finish_target(struct trma_window *window, uint32_t index, uint64_t *waited_ns) {
+    struct trma_target *target = &window->targets[index];
+    enum trma_status status = trma_win_deferred_run(window, target);
     enum trma_status drained = drain(window, target, waited_ns);
+
     target->in_start_group = false;
     trma_sync_pscw_announce(target->completed, target->started);
     trma_node_doorbell_notify(window->team->bells[index], window->team->waiter.needs_fence);
     return status ? status : drained;
 }
 
-enum trma_status trma_win_complete(struct trma_window *window) {
+/* Ends it towards all that are not late; *late tells whether one is. The first error is kept. */
+static enum trma_status finish_ready(struct trma_window *window, bool *late, uint64_t *waited_ns) {
     enum trma_status first_error = TRMA_OK;
+
+    *late = false;
+    for (uint32_t i = 0; i < window->n_started; i++) {
+        struct trma_target *target = &window->targets[window->start_group[i]];
+        if (!target->in_start_group) {
+            continue;
+        }
+        if (is_late(target)) {
+            *late = true;
+            continue;
+        }
+        enum trma_status status = finish_target(window, window->start_group[i], waited_ns);
+        first_error = first_error ? first_error : status;
+    }
+    return first_error;
+}
+
+enum trma_status trma_win_complete(struct trma_window *window) {
+    bool late;
 
     trma_win_guard_enter(window);
     look_at_account(window);
@@ -237,18 +237,20 @@ enum trma_status trma_win_complete(struct trma_window *window) {
         return TRMA_ERR_SYNC;
     }
     uint64_t *waited_ns = book(window, TRMA_WAIT_COMPLETE);
-    /* First those that need no waiting: no target waits because another one is late. */
-    for (int late = 0; late < 2; late++) {
-        for (uint32_t i = 0; i < window->n_started; i++) {
-            struct trma_target *target = &window->targets[window->start_group[i]];
-            if (!target->in_start_group || (!late && target->first_deferred)) {
-                continue;
-            }
-            enum trma_status status = finish_target(window, window->start_group[i], waited_ns);
-            if (status && !first_error) {
-                first_error = status;
+    /* Each target as soon as it can be: none waits because another one is late. */
+    enum trma_status first_error = finish_ready(window, &late, waited_ns);
+    while (late) {
+        enum trma_status status = trma_node_wait(&window->team->waiter, trma_win_guard(window),
+                                                 has_late_one_posted, window, waited_ns);
+        if (status) {
+            /* Nobody will post any more. The buffers are the user's again, so the operations are dropped. */
+            for (uint32_t i = 0; i < window->n_started; i++) {
+                trma_win_deferred_clear(&window->targets[window->start_group[i]]);
             }
         }
+        enum trma_status finished = finish_ready(window, &late, waited_ns);
+        status = status ? status : finished;
+        first_error = first_error ? first_error : status;
     }
     window->n_started = 0;
     close_all(window);
@@ -375,6 +377,19 @@ enum trma_status trma_win_unlock(struct trma_window *window, uint32_t index) {
     return status;
 }
 
+/* Gives all locks back and ends the epoch; the first error of what movers still carried. */
+static enum trma_status leave_all(struct trma_window *window, uint64_t *waited_ns) {
+    enum trma_status first_error = TRMA_OK;
+
+    for (uint32_t i = 0; i < window->n_active; i++) {
+        enum trma_status status = drain(window, &window->targets[window->active[i]], waited_ns);
+        first_error = first_error ? first_error : status;
+        give_lock(window, window->active[i]);
+    }
+    close_all(window);
+    return first_error;
+}
+
 enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked) {
     enum trma_status status = TRMA_OK;
 
@@ -385,39 +400,29 @@ enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked) {
         return TRMA_ERR_SYNC;
     }
     window->access = TRMA_ACCESS_LOCK_ALL;
-    window->locks_unchecked = unchecked;
-    if (window->has_direct_access) {
-        for (uint32_t i = 0; i < window->size && !status; i++) {
-            status = touch_target(window, i);
-        }
-    } else {
-        /* Local loads and stores in the epoch are protected too, and they give no sign. */
-        status = touch_target(window, window->me);
+    uint64_t *waited_ns = book(window, TRMA_WAIT_LOCK_ALL);
+    /* In the order of ranks, all of them, now. Taken at the first touch they would be taken in any order, and
+     * two such epochs dead-lock with two askers for exclusive locks, each queued between the two. */
+    for (uint32_t i = 0; i < window->size && !status; i++) {
+        status = take_lock(window, i, unchecked ? TRMA_LOCK_UNCHECKED : TRMA_LOCK_SHARED, waited_ns);
+    }
+    if (status) {
+        leave_all(window, waited_ns);
     }
     trma_win_guard_leave(window);
     return status;
 }
 
 enum trma_status trma_win_unlock_all(struct trma_window *window) {
-    enum trma_status first_error = TRMA_OK;
-
     trma_win_guard_enter(window);
     look_at_account(window);
     if (window->access != TRMA_ACCESS_LOCK_ALL) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
-    uint64_t *waited_ns = book(window, TRMA_WAIT_UNLOCK_ALL);
-    for (uint32_t i = 0; i < window->n_active; i++) {
-        enum trma_status status = drain(window, &window->targets[window->active[i]], waited_ns);
-        if (status && !first_error) {
-            first_error = status;
-        }
-        give_lock(window, window->active[i]);
-    }
-    close_all(window);
+    enum trma_status status = leave_all(window, book(window, TRMA_WAIT_UNLOCK_ALL));
     trma_win_guard_leave(window);
-    return first_error;
+    return status;
 }
 
 /* A flush promises that the operations are done before anything that the caller does next, later loads

@@ -12,19 +12,22 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
     ptrdiff_t high;
 
     trma_move_layout_span(rma->place.layout, rma->place.count, &low, &high);
+    /* Unsigned: the span of a huge count saturates at both ends of ptrdiff_t. */
+    size_t size = (size_t)high - (size_t)low;
     if (window->is_dynamic) {
-        if (low == high) {
+        if (!size) {
             *path = target->path;
             return TRMA_OK;
         }
         return trma_win_attached_find(&target->attached, &target->words->attached,
                                       window->team->peers[rma->target], rma->place.address + (uintptr_t)low,
-                                      (size_t)(high - low), path);
+                                      size, path);
     }
     /* Signed: a negative displacement or lower bound must not wrap into the window. */
-    int64_t first = (int64_t)(rma->place.address - target->base) + low;
-    if (low != high && (first < 0 || (uint64_t)first > target->size ||
-                        (uint64_t)(high - low) > target->size - (uint64_t)first)) {
+    int64_t first;
+    bool fits = !__builtin_add_overflow((int64_t)(rma->place.address - target->base), (int64_t)low, &first);
+    if (size &&
+        (!fits || first < 0 || (uint64_t)first > target->size || size > target->size - (uint64_t)first)) {
         return TRMA_ERR_RANGE;
     }
     if (!target->is_whole) {

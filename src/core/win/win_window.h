@@ -114,12 +114,9 @@ struct trma_window {
     bool is_threaded;       /* MPI_THREAD_MULTIPLE: the guard is used */
     pthread_mutex_t guard;  /* protects everything private below and in the targets */
     enum trma_access access;
-    bool fence_used;      /* operations were issued since the last fence */
-    bool locks_unchecked; /* lock_all with MPI_MODE_NOCHECK */
-    bool
-        has_direct_access; /* members load and store each other's memory: lock_all takes every lock at once */
-    bool is_exposed;       /* between post and wait */
-    bool may_adopt;        /* this process's memory is private and may earn its adoption */
+    bool fence_used;          /* operations were issued since the last fence */
+    bool is_exposed;          /* between post and wait */
+    bool may_adopt;           /* this process's memory is private and may earn its adoption */
     uint64_t adopted_serial;  /* what this window has a share in; 0 when nothing is adopted */
     const char *adopt_reason; /* why it was not adopted; static text, NULL when nothing was tried */
     uint32_t n_active;        /* targets whose `ready` is set in this epoch */

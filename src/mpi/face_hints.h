@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_FACE_HINTS_H
+#define TRMA_FACE_HINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "face_mpi.h"
+
+/*
+ * The hints of a window: what the standard's info keys (MPI-4.1 sections 12.2.1 to 12.2.4 and 9.2) are set
+ * to. Unknown keys and values that mean nothing are ignored. What a hint would allow us is taken where it
+ * pays; none is needed.
+ */
+enum trma_hint {
+    TRMA_HINT_NO_LOCKS,
+    TRMA_HINT_ACCUMULATE_ORDERING,
+    TRMA_HINT_ACCUMULATE_OPS,
+    TRMA_HINT_ACCUMULATE_GRANULARITY,
+    TRMA_HINT_SAME_SIZE,
+    TRMA_HINT_SAME_DISP_UNIT,
+    TRMA_HINT_NONCONTIGUOUS,
+    TRMA_HINT_ALIGNMENT,
+    TRMA_HINTS
+};
+
+enum { TRMA_HINT_TEXT = 24 };
+
+struct trma_hints {
+    char values[TRMA_HINTS][TRMA_HINT_TEXT];
+};
+
+/* The defaults. */
+void trma_hints_init(struct trma_hints *hints);
+
+/* Takes over what `info` sets; MPI_INFO_NULL sets nothing. */
+void trma_hints_take(struct trma_hints *hints, MPI_Info info);
+
+/* A new info object with the hints that are in force for this flavour of window; the user frees it. An MPI
+ * error class. */
+int trma_hints_give(const struct trma_hints *hints, int flavor, MPI_Info *info);
+
+/* True when a hint with the values true and false is true. */
+bool trma_hints_say(const struct trma_hints *hints, enum trma_hint hint);
+
+/* The alignment in bytes of memory for the user: what mpi_minimum_memory_alignment in `info` asks for, if
+ * anything, and a page for what is larger than one. A power of two. */
+size_t trma_hints_alignment(MPI_Info info, size_t size);
+
+#endif

@@ -21,6 +21,8 @@ struct request {
     uint64_t size;
     int32_t code; /* MPI_SUCCESS, or the class of what is wrong with this member's arguments */
     int32_t is_noncontiguous;
+    int32_t lacks_cma; /* some member's private memory is out of this one's reach */
+    int32_t reserved;
 };
 
 struct outcome {
@@ -66,7 +68,7 @@ static enum trma_adopt_mode adopt_mode_of(const struct trma_making *making) {
     char value[8] = "";
     int found = 0;
 
-    if (making->flavor != MPI_WIN_FLAVOR_CREATE) {
+    if (making->flavor != MPI_WIN_FLAVOR_CREATE && making->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
         return TRMA_ADOPT_NOT;
     }
     if (making->info != MPI_INFO_NULL) {
@@ -82,7 +84,8 @@ static enum trma_adopt_mode adopt_mode_of(const struct trma_making *making) {
 }
 
 static bool is_threaded(void) {
-    int level = MPI_THREAD_MULTIPLE; /* in a program that has sessions only, each may have a level of its own */
+    int level =
+        MPI_THREAD_MULTIPLE; /* in a program that has sessions only, each may have a level of its own */
 
     if (trma_host_has_world()) {
         trma_host()->Query_thread(&level);
@@ -90,10 +93,21 @@ static bool is_threaded(void) {
     return level == MPI_THREAD_MULTIPLE;
 }
 
+static bool lacks_cma(const struct trma_team *team) {
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (!team->peers[i]->is_self &&
+            !atomic_load_explicit(&team->peers[i]->has_cma, memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Everybody learns everybody's request; gives the class of the first wrong argument. */
 static enum trma_status exchange_requests(struct construction *work, int *code) {
     struct request mine = {.size = work->making->size > 0 ? (uint64_t)work->making->size : 0,
                            .code = check_arguments(work->making),
+                           .lacks_cma = lacks_cma(work->team),
                            .is_noncontiguous = work->making->flavor != MPI_WIN_FLAVOR_SHARED ||
                                                trma_hints_say(&work->hints, TRMA_HINT_NONCONTIGUOUS)};
     enum trma_status status = trma_node_team_exchange(work->team, &mine, sizeof mine, work->requests);
@@ -101,6 +115,12 @@ static enum trma_status exchange_requests(struct construction *work, int *code) 
     *code = mine.code;
     for (uint32_t i = 0; !status && i < work->team->size && *code == MPI_SUCCESS; i++) {
         *code = work->requests[i].code;
+    }
+    /* Memory that not all can reach by CMA cannot earn its adoption by traffic. */
+    for (uint32_t i = 0; !status && i < work->team->size; i++) {
+        if (work->requests[i].lacks_cma && work->options.adopt == TRMA_ADOPT_EARNED) {
+            work->options.adopt = TRMA_ADOPT_AT_ONCE;
+        }
     }
     return status;
 }
@@ -262,6 +282,18 @@ static void agree(struct construction *work, enum trma_status status, struct out
     free(all);
 }
 
+/* Once, since a program may make thousands of windows. */
+static void tell_refusal(const struct construction *work) {
+    static atomic_bool is_told;
+    enum trma_knob_log level =
+        atomic_exchange_explicit(&is_told, true, memory_order_relaxed) ? TRMA_LOG_INFO : TRMA_LOG_WARN;
+    const char *reason = work->mine.adopt_reason;
+
+    trma_log(level, "a window of %u ranks goes to the host MPI, because %s%s%s", work->team->size,
+             work->refusal ? work->refusal : "another member cannot reach its peers' memory",
+             reason ? "; its memory here was not adopted, because " : "", reason ? reason : "");
+}
+
 static void undo(struct construction *work) {
     if (work->win != MPI_WIN_NULL) {
         free_host_window(&work->win);
@@ -307,6 +339,10 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
     window->serial = atomic_fetch_add_explicit(&windows, 1, memory_order_relaxed) + 1;
     trma_handle_insert(&trma_windows, &window->handle, (uintptr_t)*win);
     trma_statistics_announce(window);
+    if (work->core->adopt_reason) {
+        trma_log(TRMA_LOG_INFO, "window %llu: its memory here was not adopted, because %s",
+                 (unsigned long long)window->serial, work->core->adopt_reason);
+    }
     return MPI_SUCCESS;
 }
 
@@ -347,8 +383,7 @@ int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
         trma_node_team_barrier(work.team); /* nobody looks at the others' words any more */
         undo(&work);
         if (code == MPI_SUCCESS) {
-            trma_log(TRMA_LOG_WARN, "a window of %u ranks goes to the host MPI, because %s", work.team->size,
-                     work.refusal ? work.refusal : "another member cannot reach its peers' memory");
+            tell_refusal(&work);
         } else {
             trma_host()->Comm_call_errhandler(making->comm, code);
         }
@@ -364,8 +399,9 @@ int trma_face_free(struct trma_win *window, MPI_Win *win) {
     if (!trma_win_epoch_is_closed(window->core)) {
         return trma_win_raise(window, MPI_ERR_RMA_SYNC);
     }
-    /* Everybody's operations on this window are over before its memory may go. */
-    enum trma_status status = trma_node_team_barrier(team->core);
+    /* Everybody's operations on this window are over before its memory may go. The window's own barrier:
+     * other threads may be freeing or making windows on the same communicator. */
+    enum trma_status status = trma_sync_barrier_pass(&window->core->fence, &team->core->waiter, NULL, NULL);
     if (status) {
         trma_log(TRMA_LOG_ERROR, "window %llu: %s", (unsigned long long)window->serial,
                  trma_status_text(status));

@@ -16,11 +16,12 @@ enum abi { ABI_ANY = -1, ABI_MPICH, ABI_OPENMPI, ABI_STANDARD };
 
 static const struct {
     const char *name;
-    const char *library; /* of ours, that serves it */
+    const char *library;    /* of ours, that serves it */
+    const char *sonames[2]; /* that a libmpi has */
 } abis[] = {
-    [ABI_MPICH] = {"the MPICH ABI", "libtruerma-mpich.so"},
-    [ABI_OPENMPI] = {"Open MPI's ABI", "libtruerma-openmpi.so"},
-    [ABI_STANDARD] = {"the MPI standard's ABI", "libtruerma-abi.so"},
+    [ABI_MPICH] = {"the MPICH ABI", "libtruerma-mpich.so", {"libmpi.so.12", "libmpich.so.12"}},
+    [ABI_OPENMPI] = {"Open MPI's ABI", "libtruerma-openmpi.so", {"libmpi.so.40"}},
+    [ABI_STANDARD] = {"the MPI standard's ABI", "libtruerma-abi.so", {"libmpi_abi.so.1"}},
 };
 
 #if defined MPI_ABI
@@ -123,6 +124,20 @@ static void *find_data(void *libmpi, const char *symbol) {
 }
 #endif
 
+/*
+ * A program that was linked with this library in front of its MPI, and calls nothing that is not wrapped, has
+ * lost its libmpi to the linker's --as-needed: it is loaded now, as the dynamic linker would have.
+ */
+static void *load_lost(void) {
+    void *handle = NULL;
+
+    for (size_t i = 0; i < sizeof abis[0].sonames / sizeof abis[0].sonames[0] && !handle; i++) {
+        const char *soname = abis[our_abi].sonames[i];
+        handle = soname ? dlopen(soname, RTLD_LAZY | RTLD_GLOBAL) : NULL;
+    }
+    return handle;
+}
+
 static void resolve_once(void) {
     struct search search = {.symbol = "PMPI_Win_create", .also = "PMPI_Comm_size", .abi = our_abi};
     char text[256];
@@ -133,6 +148,9 @@ static void resolve_once(void) {
     if (!libmpi) {
         search.abi = ABI_ANY;
         dl_iterate_phdr(look_at, &search);
+        libmpi = search.handle ? NULL : load_lost();
+    }
+    if (!libmpi) {
         if (!search.handle) {
             give_up("no MPI library is loaded in this process, but an MPI function was called");
         }
@@ -202,8 +220,8 @@ static int start_request(MPI_Request *request) {
     return trma_host()->Grequest_start(tell_nothing, free_nothing, cancel_nothing, NULL, request);
 }
 
-/* A program that has sessions only: MPI_COMM_WORLD and MPI_COMM_SELF do not exist. Asking after a request that
- * is not complete makes the host look for all others. */
+/* A program that has sessions only: MPI_COMM_WORLD and MPI_COMM_SELF do not exist. Asking after a request
+ * that is not complete makes the host look for all others. */
 static void progress_in_session(void) {
     MPI_Request request;
     int flag;

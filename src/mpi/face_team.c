@@ -6,6 +6,7 @@
 
 #include "face_host.h"
 #include "face_log.h"
+#include "mem/mem_door.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
@@ -96,6 +97,25 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
     free(cards);
 }
 
+/* Which doors lead to each peer, and why not the others. */
+static void announce(const struct trma_team *team) {
+    if (trma_knobs()->log < TRMA_LOG_INFO) {
+        return;
+    }
+    for (uint32_t i = 0; i < team->size; i++) {
+        const struct trma_peer *peer = team->peers[i];
+        char closed[64];
+        if (peer->is_self) {
+            continue;
+        }
+        trma_mem_door_name_closed(peer, closed, sizeof closed);
+        trma_log(TRMA_LOG_INFO, "rank %u of %u: its regions are %s%s%s%s; its private memory %s%s", i, team->size,
+                 peer->map_reason, closed[0] ? " (closed: " : "", closed, closed[0] ? ")" : "",
+                 peer->has_cma ? "is reached by CMA" : "is out of reach of CMA: ",
+                 peer->has_cma ? "" : peer->cma_reason);
+    }
+}
+
 static struct trma_face_team *make(MPI_Comm comm) {
     struct trma_face_team *team = calloc(1, sizeof *team);
     int size = 0;
@@ -111,6 +131,8 @@ static struct trma_face_team *make(MPI_Comm comm) {
     if (!team->core) {
         trma_log(TRMA_LOG_INFO, "communicator of %d ranks: windows go to the host MPI, because %s", size,
                  team->refusal);
+    } else {
+        announce(team->core);
     }
     if (trma_host()->Comm_set_attr(comm, keyval, team) != MPI_SUCCESS) {
         trma_face_team_release(team);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every predefined operation on every predefined type that the standard allows, against MPI_Reduce_local; forbidden pairs. */
+/* Every predefined operation on every predefined type that the standard allows, against MPI_Reduce_local;
+ * forbidden pairs. */
 #include "check.h"
 
 /* The standard's classes of types (MPI-4.1 section 6.9.2). */
@@ -16,8 +17,7 @@ enum { MAX_ROWS = 80, N = 37, ROOM = N * 32 + 64 };
 static struct row rows[MAX_ROWS];
 static int n_rows;
 
-static void add(const char *name, MPI_Datatype type, enum class_of_type class)
-{
+static void add(const char *name, MPI_Datatype type, enum class_of_type class) {
     if (type != MPI_DATATYPE_NULL) {
         rows[n_rows++] = (struct row){name, type, class};
     }
@@ -25,8 +25,7 @@ static void add(const char *name, MPI_Datatype type, enum class_of_type class)
 
 #define ADD(type, class) add(#type, type, class)
 
-static void list_types(void)
-{
+static void list_types(void) {
     ADD(MPI_SIGNED_CHAR, INTEGER);
     ADD(MPI_UNSIGNED_CHAR, INTEGER);
     ADD(MPI_SHORT, INTEGER);
@@ -102,17 +101,22 @@ enum {
     OPERATIONS = 13
 };
 
-static const struct operation *operations(void)
-{
+static const struct operation *operations(void) {
     static struct operation all[OPERATIONS];
 
     const struct operation listed[OPERATIONS] = {
-        {"MPI_MAX", MPI_MAX, I | F},         {"MPI_MIN", MPI_MIN, I | F},
-        {"MPI_SUM", MPI_SUM, I | F | C},     {"MPI_PROD", MPI_PROD, I | F | C},
-        {"MPI_LAND", MPI_LAND, I | L},       {"MPI_BAND", MPI_BAND, I | B},
-        {"MPI_LOR", MPI_LOR, I | L},         {"MPI_BOR", MPI_BOR, I | B},
-        {"MPI_LXOR", MPI_LXOR, I | L},       {"MPI_BXOR", MPI_BXOR, I | B},
-        {"MPI_MAXLOC", MPI_MAXLOC, P},       {"MPI_MINLOC", MPI_MINLOC, P},
+        {"MPI_MAX", MPI_MAX, I | F},
+        {"MPI_MIN", MPI_MIN, I | F},
+        {"MPI_SUM", MPI_SUM, I | F | C},
+        {"MPI_PROD", MPI_PROD, I | F | C},
+        {"MPI_LAND", MPI_LAND, I | L},
+        {"MPI_BAND", MPI_BAND, I | B},
+        {"MPI_LOR", MPI_LOR, I | L},
+        {"MPI_BOR", MPI_BOR, I | B},
+        {"MPI_LXOR", MPI_LXOR, I | L},
+        {"MPI_BXOR", MPI_BXOR, I | B},
+        {"MPI_MAXLOC", MPI_MAXLOC, P},
+        {"MPI_MINLOC", MPI_MINLOC, P},
         {"MPI_REPLACE", MPI_REPLACE, I | F | L | C | B | P},
     };
     memcpy(all, listed, sizeof all);
@@ -120,16 +124,14 @@ static const struct operation *operations(void)
 }
 
 /* Small whole numbers, so that every type computes exactly. */
-static int number(uint64_t seed, int i, enum class_of_type class)
-{
+static int number(uint64_t seed, int i, enum class_of_type class) {
     int small = (int)(check_pattern(seed, (uint64_t)i, 7) % 7);
 
     return class == LOGICAL ? small % 2 : small;
 }
 
 /* Stores the number as an element of this type; pairs get a second one as their index. */
-static void store(unsigned char *at, const struct row *row, int size, int value, int index)
-{
+static void store(unsigned char *at, const struct row *row, int size, int value, int index) {
     struct {
         float value;
         int index;
@@ -188,8 +190,7 @@ static void store(unsigned char *at, const struct row *row, int size, int value,
     }
 }
 
-static size_t extent_of(MPI_Datatype type)
-{
+static size_t extent_of(MPI_Datatype type) {
     MPI_Aint lower;
     MPI_Aint extent;
 
@@ -197,20 +198,20 @@ static size_t extent_of(MPI_Datatype type)
     return (size_t)extent;
 }
 
-static void fill(unsigned char *data, const struct row *row, uint64_t seed)
-{
+static void fill(unsigned char *data, const struct row *row, uint64_t seed) {
     int size;
 
     MPI_Type_size(row->type, &size);
     memset(data, 0, ROOM);
     for (int i = 0; i < N; i++) {
-        store(data + (size_t)i * extent_of(row->type), row, size, number(seed, i, row->class), number(seed + 1, i, row->class));
+        store(data + (size_t)i * extent_of(row->type), row, size, number(seed, i, row->class),
+              number(seed + 1, i, row->class));
     }
 }
 
-/* Element by element, without the padding; x87 numbers have padding of their own, which no memcpy need keep. */
-static bool same(const unsigned char *a, const unsigned char *b, const struct row *row)
-{
+/* Element by element, without the padding; x87 numbers have padding of their own, which no memcpy need keep.
+ */
+static bool same(const unsigned char *a, const unsigned char *b, const struct row *row) {
     size_t extent = extent_of(row->type);
     bool equal = true;
 
@@ -238,9 +239,9 @@ static bool same(const unsigned char *a, const unsigned char *b, const struct ro
     return equal;
 }
 
-/* REAL*16 is IEEE binary128 in Fortran; MPICH 4.0 and Open MPI 4.1 reduce it as x87 numbers, so they cannot be asked. */
-static void combine_quads(const unsigned char *from, unsigned char *into, MPI_Op op)
-{
+/* REAL*16 is IEEE binary128 in Fortran; MPICH 4.0 and Open MPI 4.1 reduce it as x87 numbers, so they cannot
+ * be asked. */
+static void combine_quads(const unsigned char *from, unsigned char *into, MPI_Op op) {
     for (int i = 0; i < N; i++) {
         __float128 a;
         __float128 b;
@@ -259,9 +260,10 @@ static void combine_quads(const unsigned char *from, unsigned char *into, MPI_Op
     }
 }
 
-/* What the target must hold: origin op target, by the host's own reduction; false when the host has none for this type. */
-static bool combine(const unsigned char *from, unsigned char *into, const struct row *row, const struct operation *operation)
-{
+/* What the target must hold: origin op target, by the host's own reduction; false when the host has none for
+ * this type. */
+static bool combine(const unsigned char *from, unsigned char *into, const struct row *row,
+                    const struct operation *operation) {
     if (operation->op == MPI_REPLACE) {
         memcpy(into, from, ROOM);
         return true;
@@ -273,16 +275,15 @@ static bool combine(const unsigned char *from, unsigned char *into, const struct
     return MPI_Reduce_local((void *)(uintptr_t)from, into, N, row->type, operation->op) == MPI_SUCCESS;
 }
 
-static bool host_lacks(const unsigned char *from, const struct row *row, const struct operation *operation)
-{
+static bool host_lacks(const unsigned char *from, const struct row *row, const struct operation *operation) {
     unsigned char scratch[ROOM];
 
     memcpy(scratch, from, ROOM);
     return !combine(from, scratch, row, operation);
 }
 
-static void try_allowed(struct check_window *window, const struct row *row, const struct operation *operation)
-{
+static void try_allowed(struct check_window *window, const struct row *row,
+                        const struct operation *operation) {
     static unsigned char from[ROOM];
     static unsigned char expected[ROOM];
     static unsigned char before[ROOM];
@@ -301,7 +302,8 @@ static void try_allowed(struct check_window *window, const struct row *row, cons
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
     MPI_Put(expected, ROOM, MPI_BYTE, target, place, ROOM, MPI_BYTE, win);
     MPI_Win_flush(target, win);
-    CHECK_CLASS(MPI_Accumulate(from, N, row->type, target, place, N, row->type, operation->op, win), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Accumulate(from, N, row->type, target, place, N, row->type, operation->op, win),
+                MPI_SUCCESS);
     MPI_Win_flush(target, win);
     combine(from, expected, row, operation);
     MPI_Get(got, ROOM, MPI_BYTE, target, place, ROOM, MPI_BYTE, win);
@@ -311,19 +313,25 @@ static void try_allowed(struct check_window *window, const struct row *row, cons
     memcpy(before, expected, ROOM);
     memset(got, 0, ROOM);
     fill(from, row, 5);
-    CHECK_CLASS(MPI_Get_accumulate(from, N, row->type, got, N, row->type, target, place, N, row->type, operation->op, win), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Get_accumulate(from, N, row->type, got, N, row->type, target, place, N, row->type,
+                                   operation->op, win),
+                MPI_SUCCESS);
     MPI_Win_flush(target, win);
-    CHECK_THAT(same(got, before, row), "get_accumulate's result %s %s %s", operation->name, row->name, flavor);
+    CHECK_THAT(same(got, before, row), "get_accumulate's result %s %s %s", operation->name, row->name,
+               flavor);
     combine(from, expected, row, operation);
     memset(got, 0, ROOM);
-    MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, got, N, row->type, target, place, N, row->type, MPI_NO_OP, win);
+    MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, got, N, row->type, target, place, N, row->type, MPI_NO_OP,
+                       win);
     MPI_Win_flush(target, win);
     CHECK_THAT(same(got, expected, row), "get_accumulate %s %s %s", operation->name, row->name, flavor);
 
     /* One element, the third one, the others stay. */
     memcpy(before, expected, ROOM);
     memset(got, 0, ROOM);
-    CHECK_CLASS(MPI_Fetch_and_op(from, got + 2 * extent, row->type, target, place + 2 * (MPI_Aint)extent, operation->op, win), MPI_SUCCESS);
+    CHECK_CLASS(MPI_Fetch_and_op(from, got + 2 * extent, row->type, target, place + 2 * (MPI_Aint)extent,
+                                 operation->op, win),
+                MPI_SUCCESS);
     MPI_Win_flush(target, win);
     memcpy(got, before, 2 * extent);
     memcpy(got + 3 * extent, before + 3 * extent, ROOM - 3 * extent);
@@ -342,8 +350,8 @@ static void try_allowed(struct check_window *window, const struct row *row, cons
 }
 
 /* Pairs that the standard forbids give MPI_ERR_OP and change nothing. */
-static void try_forbidden(struct check_window *window, const struct row *row, const struct operation *operation)
-{
+static void try_forbidden(struct check_window *window, const struct row *row,
+                          const struct operation *operation) {
     static unsigned char from[ROOM];
     static unsigned char before[ROOM];
     static unsigned char got[ROOM];
@@ -363,19 +371,18 @@ static void try_forbidden(struct check_window *window, const struct row *row, co
     MPI_Win_flush(target, win);
     MPI_Get(got, ROOM, MPI_BYTE, target, place, ROOM, MPI_BYTE, win);
     MPI_Win_unlock(target, win);
-    CHECK_THAT(memcmp(got, before, ROOM) == 0, "a refused %s on %s changes nothing", operation->name, row->name);
+    CHECK_THAT(memcmp(got, before, ROOM) == 0, "a refused %s on %s changes nothing", operation->name,
+               row->name);
 }
 
-static void user_operation(void *in, void *inout, int *n, MPI_Datatype *type)
-{
+static void user_operation(void *in, void *inout, int *n, MPI_Datatype *type) {
     (void)in;
     (void)inout;
     (void)n;
     (void)type;
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     const struct operation *all = operations();
     MPI_Op own;
     int word = 0;
@@ -392,17 +399,18 @@ static void all_of_it(struct check_window *window)
     }
     MPI_Op_create(user_operation, 1, &own);
     MPI_Win_lock(MPI_LOCK_SHARED, check_rank, 0, window->win);
-    CHECK_CLASS(MPI_Accumulate(&word, 1, MPI_INT, check_rank, check_disp(window, check_rank, 0), 1, MPI_INT, own, window->win),
+    CHECK_CLASS(MPI_Accumulate(&word, 1, MPI_INT, check_rank, check_disp(window, check_rank, 0), 1, MPI_INT,
+                               own, window->win),
                 MPI_ERR_OP);
     MPI_Win_unlock(check_rank, window->win);
     MPI_Op_free(&own);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPI_Reduce_local of a type that the host cannot reduce */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD,
+                            MPI_ERRORS_RETURN); /* MPI_Reduce_local of a type that the host cannot reduce */
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     list_types();
     check_each_flavor(ROOM, all_of_it);

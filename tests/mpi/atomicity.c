@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All origins update the same places at once: sums add up, nothing tears, one origin's updates stay in order. */
+/* All origins update the same places at once: sums add up, nothing tears, one origin's updates stay in order.
+ */
 #include "check.h"
 
 enum { ROUNDS = 300 };
 
-static int64_t *words(struct check_window *window)
-{
+static int64_t *words(struct check_window *window) {
     return window->base;
 }
 
-static void clear(struct check_window *window)
-{
+static void clear(struct check_window *window) {
     MPI_Barrier(MPI_COMM_WORLD);
     memset(window->base, 0, window->size);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* accumulate, get_accumulate, fetch_and_op and compare_and_swap all add one to the same words. */
-static void mixed_calls(struct check_window *window)
-{
+static void mixed_calls(struct check_window *window) {
     int64_t one = 1;
     int64_t ones[4] = {1, 1, 1, 1};
     int64_t old[4];
@@ -33,7 +31,8 @@ static void mixed_calls(struct check_window *window)
             MPI_Accumulate(ones, 4, MPI_INT64_T, 0, place, 4, MPI_INT64_T, MPI_SUM, win);
             break;
         case 1:
-            MPI_Get_accumulate(ones, 4, MPI_INT64_T, old, 4, MPI_INT64_T, 0, place, 4, MPI_INT64_T, MPI_SUM, win);
+            MPI_Get_accumulate(ones, 4, MPI_INT64_T, old, 4, MPI_INT64_T, 0, place, 4, MPI_INT64_T, MPI_SUM,
+                               win);
             break;
         case 2:
             for (int word = 0; word < 4; word++) {
@@ -67,8 +66,7 @@ static void mixed_calls(struct check_window *window)
 }
 
 /* Each fetch_and_op gets a number of its own. */
-static void tickets(struct check_window *window)
-{
+static void tickets(struct check_window *window) {
     enum { TAKE = 100 };
     int64_t one = 1;
     int64_t mine[TAKE];
@@ -95,8 +93,7 @@ static void tickets(struct check_window *window)
 }
 
 /* A spin lock of compare_and_swap and replace, guarding plain puts and gets. */
-static void spin_lock(struct check_window *window)
-{
+static void spin_lock(struct check_window *window) {
     int64_t zero = 0;
     int64_t me = check_rank + 1;
     MPI_Win win = window->win;
@@ -128,9 +125,9 @@ static void spin_lock(struct check_window *window)
     }
 }
 
-/* Elements of other sizes, unaligned ones too, are updated by everybody: double sums, short sums, complex products, pairs. */
-static void other_elements(struct check_window *window)
-{
+/* Elements of other sizes, unaligned ones too, are updated by everybody: double sums, short sums, complex
+ * products, pairs. */
+static void other_elements(struct check_window *window) {
     double one = 1;
     short shorts[3] = {1, 2, 3};
     long double long_one = 1;
@@ -146,8 +143,10 @@ static void other_elements(struct check_window *window)
         MPI_Accumulate(&one, 1, MPI_DOUBLE, 0, check_disp(window, 0, 256), 1, MPI_DOUBLE, MPI_SUM, win);
         MPI_Accumulate(&one, 1, MPI_DOUBLE, 0, check_disp(window, 0, 301), 1, MPI_DOUBLE, MPI_SUM, win);
         MPI_Accumulate(shorts, 3, MPI_SHORT, 0, check_disp(window, 0, 320), 3, MPI_SHORT, MPI_SUM, win);
-        MPI_Accumulate(&long_one, 1, MPI_LONG_DOUBLE, 0, check_disp(window, 0, 336), 1, MPI_LONG_DOUBLE, MPI_SUM, win);
-        MPI_Accumulate(&best, 1, MPI_DOUBLE_INT, 0, check_disp(window, 0, 400), 1, MPI_DOUBLE_INT, MPI_MAXLOC, win);
+        MPI_Accumulate(&long_one, 1, MPI_LONG_DOUBLE, 0, check_disp(window, 0, 336), 1, MPI_LONG_DOUBLE,
+                       MPI_SUM, win);
+        MPI_Accumulate(&best, 1, MPI_DOUBLE_INT, 0, check_disp(window, 0, 400), 1, MPI_DOUBLE_INT, MPI_MAXLOC,
+                       win);
     }
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -173,8 +172,7 @@ static void other_elements(struct check_window *window)
 }
 
 /* Long vectors with gaps: every element adds up though updates take several steps. */
-static void long_vectors(struct check_window *window)
-{
+static void long_vectors(struct check_window *window) {
     enum { ELEMENTS = 6000 };
     static int64_t ones[ELEMENTS];
     MPI_Datatype spread;
@@ -189,9 +187,11 @@ static void long_vectors(struct check_window *window)
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < 20; i++) {
         if ((i + check_rank) % 2) {
-            MPI_Accumulate(ones, ELEMENTS, MPI_INT64_T, 0, check_disp(window, 0, 0), ELEMENTS, MPI_INT64_T, MPI_SUM, win);
+            MPI_Accumulate(ones, ELEMENTS, MPI_INT64_T, 0, check_disp(window, 0, 0), ELEMENTS, MPI_INT64_T,
+                           MPI_SUM, win);
         } else {
-            MPI_Accumulate(ones, ELEMENTS / 2, MPI_INT64_T, 0, check_disp(window, 0, 0), 1, spread, MPI_SUM, win);
+            MPI_Accumulate(ones, ELEMENTS / 2, MPI_INT64_T, 0, check_disp(window, 0, 0), 1, spread, MPI_SUM,
+                           win);
             MPI_Accumulate(ones, 1, spread, 0, check_disp(window, 0, 8), 1, spread, MPI_SUM, win);
         }
     }
@@ -209,9 +209,9 @@ static void long_vectors(struct check_window *window)
     MPI_Type_free(&spread);
 }
 
-/* One origin's updates of a place happen in the order of the calls (accumulate_ordering's default), with no flush between. */
-static void ordering(struct check_window *window)
-{
+/* One origin's updates of a place happen in the order of the calls (accumulate_ordering's default), with no
+ * flush between. */
+static void ordering(struct check_window *window) {
     MPI_Win win = window->win;
     int target = check_neighbour(1);
     MPI_Aint place = check_disp(window, target, 512);
@@ -223,7 +223,8 @@ static void ordering(struct check_window *window)
         int64_t got[3] = {-1, -1, -1};
         MPI_Accumulate(&values[0], 1, MPI_INT64_T, target, place, 1, MPI_INT64_T, MPI_REPLACE, win);
         MPI_Fetch_and_op(&values[1], &got[0], MPI_INT64_T, target, place, MPI_SUM, win);
-        MPI_Get_accumulate(&values[2], 1, MPI_INT64_T, &got[1], 1, MPI_INT64_T, target, place, 1, MPI_INT64_T, MPI_REPLACE, win);
+        MPI_Get_accumulate(&values[2], 1, MPI_INT64_T, &got[1], 1, MPI_INT64_T, target, place, 1, MPI_INT64_T,
+                           MPI_REPLACE, win);
         MPI_Fetch_and_op(NULL, &got[2], MPI_INT64_T, target, place, MPI_NO_OP, win);
         MPI_Win_flush(target, win);
         CHECK_SAME(got[0], i * 10);
@@ -235,10 +236,10 @@ static void ordering(struct check_window *window)
 }
 
 /* Every integer type that compare_and_swap takes. */
-static void compare_and_swap_types(struct check_window *window)
-{
-    const MPI_Datatype types[] = {MPI_INT8_T,  MPI_UINT8_T,  MPI_INT16_T, MPI_UINT16_T, MPI_INT32_T, MPI_UINT32_T,
-                                  MPI_INT64_T, MPI_UINT64_T, MPI_BYTE,    MPI_C_BOOL,   MPI_AINT,    MPI_LOGICAL};
+static void compare_and_swap_types(struct check_window *window) {
+    const MPI_Datatype types[] = {MPI_INT8_T,  MPI_UINT8_T,  MPI_INT16_T, MPI_UINT16_T,
+                                  MPI_INT32_T, MPI_UINT32_T, MPI_INT64_T, MPI_UINT64_T,
+                                  MPI_BYTE,    MPI_C_BOOL,   MPI_AINT,    MPI_LOGICAL};
     MPI_Win win = window->win;
     int target = check_neighbour(1);
 
@@ -270,8 +271,7 @@ static void compare_and_swap_types(struct check_window *window)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     mixed_calls(window);
     tickets(window);
     spin_lock(window);
@@ -281,8 +281,7 @@ static void all_of_it(struct check_window *window)
     compare_and_swap_types(window);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     check_each_flavor(65536, all_of_it);
     return check_finish();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dynamic windows: thousands of attachments, all kinds of memory, detaching in another order, ranges that touch. */
+/* Dynamic windows: thousands of attachments, all kinds of memory, detaching in another order, ranges that
+ * touch. */
 #include "check.h"
 
 static MPI_Win win;
 static int next;
 static int before;
 
-static MPI_Aint address_of(const void *place)
-{
+static MPI_Aint address_of(const void *place) {
     MPI_Aint address;
 
     MPI_Get_address(place, &address);
@@ -15,24 +15,22 @@ static MPI_Aint address_of(const void *place)
 }
 
 /* Tells the rank before us, which writes to us, where our memory lies; learns it from the next. */
-static MPI_Aint swap_address(const void *mine)
-{
+static MPI_Aint swap_address(const void *mine) {
     MPI_Aint address = address_of(mine);
     MPI_Aint there = 0;
 
-    MPI_Sendrecv(&address, 1, MPI_AINT, before, 1, &there, 1, MPI_AINT, next, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&address, 1, MPI_AINT, before, 1, &there, 1, MPI_AINT, next, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     return there;
 }
 
-static void put_int(int value, MPI_Aint there)
-{
+static void put_int(int value, MPI_Aint there) {
     MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
     MPI_Put(&value, 1, MPI_INT, next, there, 1, MPI_INT, win);
     MPI_Win_unlock(next, win);
 }
 
-static void thousands(int n)
-{
+static void thousands(int n) {
     enum { STEP = 64 };
     char *memory = calloc((size_t)n, STEP);
     MPI_Aint there = swap_address(memory);
@@ -68,8 +66,7 @@ static void thousands(int n)
 }
 
 /* Memory of MPI_Alloc_mem, of a window, on the stack, static, from malloc. */
-static void kinds_of_memory(void)
-{
+static void kinds_of_memory(void) {
     static int fixed[16];
     int stack[16] = {0};
     int *from_mpi;
@@ -104,8 +101,7 @@ static void kinds_of_memory(void)
 }
 
 /* Attached, detached and attached again at the same place, with another size: origins see the new one. */
-static void again(void)
-{
+static void again(void) {
     char *memory = calloc(65536, 1);
     MPI_Aint there = swap_address(memory);
 
@@ -121,8 +117,7 @@ static void again(void)
 }
 
 /* An accumulate and a derived type go to attached memory too. */
-static void operations(void)
-{
+static void operations(void) {
     int memory[100] = {0};
     int ones[10];
     MPI_Datatype spread;
@@ -147,8 +142,7 @@ static void operations(void)
     MPI_Win_detach(win, memory);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     next = check_neighbour(1);
     before = check_neighbour(-1);

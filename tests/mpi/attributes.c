@@ -2,11 +2,10 @@
 /* Attributes, keyvals, names, error handlers, groups and hints of windows. */
 #include "check.h"
 
-static void predefined_of(const struct check_window *window)
-{
+static void predefined_of(const struct check_window *window) {
     bool is_dynamic = window->flavor == CHECK_DYNAMIC;
     static const int flavors[] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_SHARED,
-                                  MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_DYNAMIC, MPI_WIN_FLAVOR_CREATE};
+                                  MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_DYNAMIC,  MPI_WIN_FLAVOR_CREATE};
     void *base = NULL;
     void *value = NULL;
     int found = 0;
@@ -31,8 +30,7 @@ static void predefined_of(const struct check_window *window)
 static int deleted;
 static int passed_on;
 
-static int on_delete(MPI_Win win, int keyval, void *value, void *extra)
-{
+static int on_delete(MPI_Win win, int keyval, void *value, void *extra) {
     void *base;
     int found = 0;
 
@@ -45,8 +43,7 @@ static int on_delete(MPI_Win win, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static void keyvals(struct check_window *window)
-{
+static void keyvals(struct check_window *window) {
     int keyval;
     int other;
     int found = 1;
@@ -84,8 +81,7 @@ static void keyvals(struct check_window *window)
     CHECK_SAME(keyval, MPI_KEYVAL_INVALID);
 }
 
-static void names(struct check_window *window)
-{
+static void names(struct check_window *window) {
     char name[MPI_MAX_OBJECT_NAME];
     int length = -1;
 
@@ -95,8 +91,7 @@ static void names(struct check_window *window)
     CHECK_SAME(length, 11);
 }
 
-static void group(struct check_window *window)
-{
+static void group(struct check_window *window) {
     MPI_Group world;
     MPI_Group mine;
     int result;
@@ -111,8 +106,7 @@ static void group(struct check_window *window)
 
 static int handled;
 
-static void handler(MPI_Win *win, int *code, ...)
-{
+static void handler(MPI_Win *win, int *code, ...) {
     int class = 0;
 
     (void)win;
@@ -120,8 +114,7 @@ static void handler(MPI_Win *win, int *code, ...)
     handled += class == MPI_ERR_RANK;
 }
 
-static void error_handlers(struct check_window *window)
-{
+static void error_handlers(struct check_window *window) {
     MPI_Errhandler mine;
     MPI_Errhandler got;
     int word = 0;
@@ -146,8 +139,7 @@ static void error_handlers(struct check_window *window)
 }
 
 /* Handles go to Fortran and back: through integers, by the calls that the ABI has for that. */
-static void handles(struct check_window *window)
-{
+static void handles(struct check_window *window) {
 #ifdef MPI_ABI
     CHECK(MPI_Win_fromint(MPI_Win_toint(window->win)) == window->win);
 #else
@@ -155,8 +147,7 @@ static void handles(struct check_window *window)
 #endif
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     predefined_of(window);
     keyvals(window);
     names(window);
@@ -166,8 +157,7 @@ static void all_of_it(struct check_window *window)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     check_each_flavor(512, all_of_it);
     return check_finish();

@@ -78,7 +78,7 @@ void check_class(int code, int expected, const char *file, int line, const char 
 }
 
 const char *check_flavor_name(enum check_flavor flavor) {
-    static const char *const names[] = {"create", "allocate", "allocate_shared", "create on alloc_mem",
+    static const char *const names[] = {"create",  "allocate",       "allocate_shared", "create on alloc_mem",
                                         "dynamic", "create, adopted"};
 
     return names[flavor];

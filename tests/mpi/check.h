@@ -54,9 +54,9 @@ struct check_window {
     enum check_flavor flavor;
     MPI_Win win;
     void *base;
-    void *memory; /* of adopted windows: what was allocated */
-    size_t size;      /* bytes to be used */
-    size_t bytes;     /* that the window has, or more */
+    void *memory;      /* of adopted windows: what was allocated */
+    size_t size;       /* bytes to be used */
+    size_t bytes;      /* that the window has, or more */
     MPI_Aint *origins; /* per rank: added to byte displacements; the address in dynamic windows, else 0 */
     int ranks;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large counts, where the host has the calls: every _c version with small counts, and with more than 2^31 elements of zero
- * distance, more than 2 GiB of data on request. usage: counts [huge]
+ * Large counts, where the host has the calls: every _c version with small counts, and with more than 2^31
+ * elements of zero distance, more than 2 GiB of data on request. usage: counts [huge]
  */
 #include "check.h"
 
@@ -9,8 +9,7 @@
 
 #include <sys/mman.h>
 
-static void every_call(struct check_window *window)
-{
+static void every_call(struct check_window *window) {
     int target = check_neighbour(1);
     MPI_Win win = window->win;
     MPI_Aint place = check_disp(window, target, 0);
@@ -25,11 +24,13 @@ static void every_call(struct check_window *window)
     MPI_Win_flush(target, win);
     MPI_Accumulate_c(values, n, MPI_INT64_T, target, place, n, MPI_INT64_T, MPI_SUM, win);
     MPI_Win_flush(target, win);
-    MPI_Get_accumulate_c(values, n, MPI_INT64_T, old, n, MPI_INT64_T, target, place, n, MPI_INT64_T, MPI_SUM, win);
+    MPI_Get_accumulate_c(values, n, MPI_INT64_T, old, n, MPI_INT64_T, target, place, n, MPI_INT64_T, MPI_SUM,
+                         win);
     MPI_Win_flush(target, win);
     MPI_Raccumulate_c(values, n, MPI_INT64_T, target, place, n, MPI_INT64_T, MPI_SUM, win, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Rget_accumulate_c(values, n, MPI_INT64_T, got, n, MPI_INT64_T, target, place, n, MPI_INT64_T, MPI_SUM, win, &request);
+    MPI_Rget_accumulate_c(values, n, MPI_INT64_T, got, n, MPI_INT64_T, target, place, n, MPI_INT64_T, MPI_SUM,
+                          win, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int i = 0; i < 4; i++) {
         CHECK_SAME(old[i], 2 * values[i]);
@@ -51,8 +52,7 @@ static void every_call(struct check_window *window)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void constructors(void)
-{
+static void constructors(void) {
     int64_t memory[4] = {0};
     int64_t *base;
     MPI_Win win;
@@ -83,9 +83,9 @@ static void constructors(void)
     }
 }
 
-/* A type made with large counts, of more elements than an int holds, used with a count of zero and of one element's worth. */
-static void large_types(struct check_window *window)
-{
+/* A type made with large counts, of more elements than an int holds, used with a count of zero and of one
+ * element's worth. */
+static void large_types(struct check_window *window) {
     MPI_Datatype type;
     int target = check_neighbour(1);
     MPI_Count lengths[2] = {1, 2};
@@ -108,18 +108,21 @@ static void large_types(struct check_window *window)
     MPI_Type_commit(&type);
     MPI_Win_set_errhandler(window->win, MPI_ERRORS_RETURN);
     MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window->win);
-    CHECK_CLASS(MPI_Put_c(values, 2, MPI_BYTE, target, check_disp(window, target, 0), 1, type, window->win), MPI_ERR_RMA_RANGE);
+    CHECK_CLASS(MPI_Put_c(values, 2, MPI_BYTE, target, check_disp(window, target, 0), 1, type, window->win),
+                MPI_ERR_RMA_RANGE);
     MPI_Win_unlock(target, window->win);
     MPI_Type_free(&type);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* More than 2^31 bytes in one call. The origin's and the target's memory are one file's page many times, so it costs little. */
-static void huge(void)
-{
+/* More than 2^31 bytes in one call. The origin's and the target's memory are one file's page many times, so
+ * it costs little. */
+static void huge(void) {
     size_t bytes = (size_t)2200 << 20;
-    char *origin = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *origin =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     MPI_Win win;
 
     CHECK(origin != MAP_FAILED && memory != MAP_FAILED);
@@ -144,14 +147,12 @@ static void huge(void)
     munmap(memory, bytes);
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     every_call(window);
     large_types(window);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     check_each_flavor(4096, all_of_it);
     constructors();
@@ -163,8 +164,7 @@ int main(int argc, char **argv)
 
 #else
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     CHECK_THAT(true, "this host has no large-count calls");
     return check_finish();

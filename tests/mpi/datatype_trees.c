@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Randomised datatypes: trees of all constructors with the same signature but different layouts on the two sides. Put, get
- * and accumulate are compared with what MPI_Pack and MPI_Unpack make of private copies. usage: datatype_trees [trees]
+ * Randomised datatypes: trees of all constructors with the same signature but different layouts on the two
+ * sides. Put, get and accumulate are compared with what MPI_Pack and MPI_Unpack make of private copies.
+ * usage: datatype_trees [trees]
  */
 #include "check.h"
 
@@ -9,16 +10,15 @@ enum { SPAN = 1 << 16, ROOM = 2 * SPAN };
 
 static uint64_t state;
 
-static unsigned pick(unsigned limit)
-{
+static unsigned pick(unsigned limit) {
     return check_random(&state, limit);
 }
 
 static MPI_Datatype make(unsigned n, MPI_Datatype leaf, unsigned depth);
 
-/* Pieces of `n` leaves in all, placed one behind the other with gaps, in a random order, first and last of them random too. */
-static MPI_Datatype make_pieces(unsigned n, MPI_Datatype leaf, unsigned depth)
-{
+/* Pieces of `n` leaves in all, placed one behind the other with gaps, in a random order, first and last of
+ * them random too. */
+static MPI_Datatype make_pieces(unsigned n, MPI_Datatype leaf, unsigned depth) {
     enum { MAX_PIECES = 5 };
     MPI_Datatype pieces[MAX_PIECES];
     MPI_Aint places[MAX_PIECES];
@@ -57,8 +57,7 @@ static MPI_Datatype make_pieces(unsigned n, MPI_Datatype leaf, unsigned depth)
 }
 
 /* The same child several times at a stride that keeps the copies apart, forwards or backwards. */
-static MPI_Datatype make_repeated(unsigned copies, unsigned each, MPI_Datatype leaf, unsigned depth)
-{
+static MPI_Datatype make_repeated(unsigned copies, unsigned each, MPI_Datatype leaf, unsigned depth) {
     MPI_Datatype child = make(each, leaf, depth - 1);
     MPI_Datatype type;
     MPI_Aint lower;
@@ -100,12 +99,12 @@ static MPI_Datatype make_repeated(unsigned copies, unsigned each, MPI_Datatype l
 }
 
 /* n leaves cut out of a larger array. */
-static MPI_Datatype make_array(unsigned n, MPI_Datatype leaf)
-{
+static MPI_Datatype make_array(unsigned n, MPI_Datatype leaf) {
     int rows = n % 3 == 0 ? 3 : n % 2 == 0 ? 2 : 1;
     int parts[2] = {rows, (int)n / rows};
     int sizes[2] = {parts[0] + (int)pick(3), parts[1] + (int)pick(4)};
-    int starts[2] = {(int)pick((unsigned)(sizes[0] - parts[0]) + 1), (int)pick((unsigned)(sizes[1] - parts[1]) + 1)};
+    int starts[2] = {(int)pick((unsigned)(sizes[0] - parts[0]) + 1),
+                     (int)pick((unsigned)(sizes[1] - parts[1]) + 1)};
     MPI_Datatype type;
 
     MPI_Type_create_subarray(2, sizes, parts, starts, pick(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, leaf, &type);
@@ -113,8 +112,7 @@ static MPI_Datatype make_array(unsigned n, MPI_Datatype leaf)
 }
 
 /* A type of exactly n leaves. */
-static MPI_Datatype make(unsigned n, MPI_Datatype leaf, unsigned depth)
-{
+static MPI_Datatype make(unsigned n, MPI_Datatype leaf, unsigned depth) {
     MPI_Datatype type;
     MPI_Datatype inner;
     unsigned divisor = 2 + pick(6);
@@ -142,18 +140,17 @@ static MPI_Datatype make(unsigned n, MPI_Datatype leaf, unsigned depth)
     return type;
 }
 
-/* A buffer position from which the type stays within SPAN bytes; -1 when it is too wide. */
-static long position_of(MPI_Datatype type)
-{
+/* Where in a buffer of SPAN bytes the type can be used, not negative; -1 when it is too wide. */
+static long position_of(MPI_Datatype type) {
     MPI_Aint lower;
     MPI_Aint extent;
 
     MPI_Type_get_true_extent(type, &lower, &extent);
-    return extent > SPAN ? -1 : -(long)lower;
+    long position = lower < 0 ? -(long)lower : 0;
+    return position + lower + extent > SPAN ? -1 : position;
 }
 
-static void fill(unsigned char *data, size_t size, uint64_t seed)
-{
+static void fill(unsigned char *data, size_t size, uint64_t seed) {
     for (size_t i = 0; i < size; i += 8) {
         uint64_t word = check_pattern(seed, i, 4);
         memcpy(data + i, &word, 8);
@@ -168,8 +165,8 @@ struct trial {
     unsigned char *more;
 };
 
-static void compare(const unsigned char *actual, const unsigned char *wanted, const char *what, uint64_t tree, const char *flavor)
-{
+static void compare(const unsigned char *actual, const unsigned char *wanted, const char *what, uint64_t tree,
+                    const char *flavor) {
     size_t i = 0;
 
     while (i < ROOM && actual[i] == wanted[i]) {
@@ -178,8 +175,7 @@ static void compare(const unsigned char *actual, const unsigned char *wanted, co
     CHECK_THAT(i == ROOM, "tree %llu: %s, %s: byte %zu differs", (unsigned long long)tree, what, flavor, i);
 }
 
-static void add_leaves(unsigned char *into, const unsigned char *from, int bytes, bool is_int)
-{
+static void add_leaves(unsigned char *into, const unsigned char *from, int bytes, bool is_int) {
     if (is_int) {
         for (int i = 0; i < bytes; i += (int)sizeof(int)) {
             unsigned a;
@@ -201,8 +197,8 @@ static void add_leaves(unsigned char *into, const unsigned char *from, int bytes
     }
 }
 
-static void try_pair(struct check_window *window, struct trial *trial, MPI_Datatype from, MPI_Datatype to, bool is_int, uint64_t tree)
-{
+static void try_pair(struct check_window *window, struct trial *trial, MPI_Datatype from, MPI_Datatype to,
+                     bool is_int, uint64_t tree) {
     const char *flavor = check_flavor_name(window->flavor);
     int target = check_neighbour(1);
     unsigned char *origin_at = trial->origin + position_of(from);
@@ -219,7 +215,8 @@ static void try_pair(struct check_window *window, struct trial *trial, MPI_Datat
     MPI_Win_flush(target, window->win);
     MPI_Pack(origin_at, 1, from, trial->packed, ROOM, &end, MPI_COMM_SELF);
     MPI_Unpack(trial->packed, end, &at, trial->there + there_at, 1, to, MPI_COMM_SELF);
-    MPI_Get(trial->expected, ROOM, MPI_BYTE, target, check_disp(window, target, 0), ROOM, MPI_BYTE, window->win);
+    MPI_Get(trial->expected, ROOM, MPI_BYTE, target, check_disp(window, target, 0), ROOM, MPI_BYTE,
+            window->win);
     MPI_Win_flush(target, window->win);
     compare(trial->expected, trial->there, "put", tree, flavor);
 
@@ -233,7 +230,8 @@ static void try_pair(struct check_window *window, struct trial *trial, MPI_Datat
     MPI_Unpack(trial->packed, end, &at, trial->there + there_at, 1, to, MPI_COMM_SELF);
     MPI_Accumulate(origin_at, 1, from, target, place, 1, to, MPI_SUM, window->win);
     MPI_Win_flush(target, window->win);
-    MPI_Get(trial->expected, ROOM, MPI_BYTE, target, check_disp(window, target, 0), ROOM, MPI_BYTE, window->win);
+    MPI_Get(trial->expected, ROOM, MPI_BYTE, target, check_disp(window, target, 0), ROOM, MPI_BYTE,
+            window->win);
     MPI_Win_flush(target, window->win);
     compare(trial->expected, trial->there, "accumulate", tree, flavor);
 
@@ -248,8 +246,7 @@ static void try_pair(struct check_window *window, struct trial *trial, MPI_Datat
 
 static uint64_t trees = 60;
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     struct trial trial;
     unsigned char **buffers[] = {&trial.origin, &trial.expected, &trial.there, &trial.packed, &trial.more};
     int target = check_neighbour(1);
@@ -268,16 +265,9 @@ static void all_of_it(struct check_window *window)
         MPI_Datatype to = make(n, leaf, 1 + pick(4));
         MPI_Type_commit(&from);
         MPI_Type_commit(&to);
-        if (position_of(from) >= 0 || position_of(to) >= 0) {
-            MPI_Aint lower;
-            MPI_Aint extent_from;
-            MPI_Aint extent_to;
-            MPI_Type_get_true_extent(from, &lower, &extent_from);
-            MPI_Type_get_true_extent(to, &lower, &extent_to);
-            if (extent_from <= SPAN && extent_to <= SPAN) {
-                try_pair(window, &trial, from, to, is_int, tree);
-                tried++;
-            }
+        if (position_of(from) >= 0 && position_of(to) >= 0) {
+            try_pair(window, &trial, from, to, is_int, tree);
+            tried++;
         }
         MPI_Type_free(&from);
         MPI_Type_free(&to);
@@ -290,8 +280,7 @@ static void all_of_it(struct check_window *window)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     if (argc > 1) {
         trees = strtoull(argv[1], NULL, 10);

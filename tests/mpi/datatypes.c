@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Derived datatypes on the origin, on the target, on both with different layouts. What must come out is computed with
- * MPI_Pack and MPI_Unpack on private copies; every byte of target and origin is looked at, gaps included.
+ * Derived datatypes on the origin, on the target, on both with different layouts. What must come out is
+ * computed with MPI_Pack and MPI_Unpack on private copies; every byte of target and origin is looked at, gaps
+ * included.
  */
 #include "check.h"
 
@@ -13,14 +14,13 @@ struct side {
     int count;
 };
 
-static unsigned char *origin;   /* ROOM bytes each */
+static unsigned char *origin; /* ROOM bytes each */
 static unsigned char *result;
 static unsigned char *expected;
 static unsigned char *target_now;
 static unsigned char *packed;
 
-static void fill(unsigned char *data, uint64_t seed)
-{
+static void fill(unsigned char *data, uint64_t seed) {
     for (size_t i = 0; i < ROOM; i += 8) {
         uint64_t word = check_pattern(seed, i, 4);
         memcpy(data + i, &word, 8);
@@ -28,8 +28,8 @@ static void fill(unsigned char *data, uint64_t seed)
 }
 
 /* Copies the data of `from` to the places of `to` by means of MPI_Pack. */
-static void copy_packed(const unsigned char *source, const struct side *from, unsigned char *place, const struct side *to)
-{
+static void copy_packed(const unsigned char *source, const struct side *from, unsigned char *place,
+                        const struct side *to) {
     int end = 0;
     int at = 0;
 
@@ -38,9 +38,8 @@ static void copy_packed(const unsigned char *source, const struct side *from, un
     CHECK_SAME(at, end);
 }
 
-static void compare(const unsigned char *actual, const unsigned char *wanted, const char *what, const char *name,
-                    const struct check_window *window)
-{
+static void compare(const unsigned char *actual, const unsigned char *wanted, const char *what,
+                    const char *name, const struct check_window *window) {
     size_t i = 0;
 
     while (i < ROOM && actual[i] == wanted[i]) {
@@ -49,15 +48,15 @@ static void compare(const unsigned char *actual, const unsigned char *wanted, co
     CHECK_THAT(i == ROOM, "%s: %s, %s: byte %zu differs", name, what, check_flavor_name(window->flavor), i);
 }
 
-static void read_target(struct check_window *window, int target, unsigned char *into)
-{
+static void read_target(struct check_window *window, int target, unsigned char *into) {
     MPI_Get(into, ROOM, MPI_BYTE, target, check_disp(window, target, 0), ROOM, MPI_BYTE, window->win);
     MPI_Win_flush(target, window->win);
 }
 
-/* Put, get, accumulate (replace) and get_accumulate (replace and no-op) from `from` to `to`; element: what both consist of. */
-static void try_sides(struct check_window *window, const struct side *from, const struct side *to, const char *name, uint64_t seed)
-{
+/* Put, get, accumulate (replace) and get_accumulate (replace and no-op) from `from` to `to`; element: what
+ * both consist of. */
+static void try_sides(struct check_window *window, const struct side *from, const struct side *to,
+                      const char *name, uint64_t seed) {
     int target = check_neighbour(1);
     MPI_Aint place = check_disp(window, target, TARGET_AT);
 
@@ -86,8 +85,8 @@ static void try_sides(struct check_window *window, const struct side *from, cons
     fill(result, seed + 5);
     memcpy(expected, result, ROOM);
     copy_packed(target_now + TARGET_AT, to, expected + ORIGIN_AT, from);
-    MPI_Get_accumulate(origin + ORIGIN_AT, from->count, from->type, result + ORIGIN_AT, from->count, from->type, target, place,
-                       to->count, to->type, MPI_REPLACE, window->win);
+    MPI_Get_accumulate(origin + ORIGIN_AT, from->count, from->type, result + ORIGIN_AT, from->count,
+                       from->type, target, place, to->count, to->type, MPI_REPLACE, window->win);
     MPI_Win_flush(target, window->win);
     compare(result, expected, "get_accumulate's result", name, window);
     copy_packed(origin + ORIGIN_AT, from, target_now + TARGET_AT, to);
@@ -97,8 +96,8 @@ static void try_sides(struct check_window *window, const struct side *from, cons
 }
 
 /* All four combinations of the layout with a contiguous one. */
-static void try_type(struct check_window *window, MPI_Datatype type, int count, MPI_Datatype element, const char *name)
-{
+static void try_type(struct check_window *window, MPI_Datatype type, int count, MPI_Datatype element,
+                     const char *name) {
     int size;
     int element_size;
     uint64_t seed = (uint64_t)check_rank * 100;
@@ -114,8 +113,7 @@ static void try_type(struct check_window *window, MPI_Datatype type, int count, 
     MPI_Type_free(&type);
 }
 
-static void arrays(struct check_window *window)
-{
+static void arrays(struct check_window *window) {
     static const int sizes[3] = {6, 7, 5};
     static const int parts[3] = {3, 4, 2};
     static const int starts[3] = {2, 1, 3};
@@ -132,7 +130,8 @@ static void arrays(struct check_window *window)
             int arguments[2] = {kind & 1 ? 2 : MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
             int extents[2] = {13, 9};
             for (int rank = 0; rank < 4; rank += 3) {
-                MPI_Type_create_darray(4, rank, 2, extents, distributions, arguments, processes, c_or_fortran, MPI_SHORT, &type);
+                MPI_Type_create_darray(4, rank, 2, extents, distributions, arguments, processes, c_or_fortran,
+                                       MPI_SHORT, &type);
                 try_type(window, type, 1, MPI_SHORT, "darray");
             }
         }
@@ -145,8 +144,7 @@ static void arrays(struct check_window *window)
     }
 }
 
-static void one_of_each(struct check_window *window)
-{
+static void one_of_each(struct check_window *window) {
     static const int lengths[4] = {3, 0, 1, 4};
     static const int places[4] = {10, 5, -3, 20};
     static const MPI_Aint bytes[4] = {100, 10, -40, 201};
@@ -196,8 +194,7 @@ static void one_of_each(struct check_window *window)
 }
 
 /* Structures of several types: moved only (accumulates take one predefined type). */
-static void structures(struct check_window *window)
-{
+static void structures(struct check_window *window) {
     struct record {
         char tag;
         double value[2];
@@ -205,8 +202,8 @@ static void structures(struct check_window *window)
         int number;
     };
     int lengths[4] = {1, 2, 1, 1};
-    MPI_Aint places[4] = {offsetof(struct record, tag), offsetof(struct record, value), offsetof(struct record, small),
-                          offsetof(struct record, number)};
+    MPI_Aint places[4] = {offsetof(struct record, tag), offsetof(struct record, value),
+                          offsetof(struct record, small), offsetof(struct record, number)};
     MPI_Aint shuffled[4] = {30, 100, -17, 51};
     MPI_Datatype parts[4] = {MPI_CHAR, MPI_DOUBLE, MPI_SHORT, MPI_INT};
     MPI_Datatype in_memory;
@@ -243,9 +240,9 @@ static void structures(struct check_window *window)
     MPI_Type_free(&other);
 }
 
-/* Types are freed and made again many times: what is cached for one must not serve another one of the same handle. */
-static void made_again(struct check_window *window)
-{
+/* Types are freed and made again many times: what is cached for one must not serve another one of the same
+ * handle. */
+static void made_again(struct check_window *window) {
     int target = check_neighbour(1);
     int values[64];
     int got[64];
@@ -272,8 +269,7 @@ static void made_again(struct check_window *window)
     MPI_Win_unlock(target, window->win);
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     one_of_each(window);
     arrays(window);
     structures(window);
@@ -281,8 +277,7 @@ static void all_of_it(struct check_window *window)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     unsigned char **buffers[] = {&origin, &result, &expected, &target_now, &packed};
     for (size_t i = 0; i < 5; i++) {

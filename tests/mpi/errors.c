@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wrong arguments and calls out of place: the standard's error class, once, through the window's handler; then all goes on. */
+/* Wrong arguments and calls out of place: the standard's error class, once, through the window's handler;
+ * then all goes on. */
 #include "check.h"
 
 static int handled;
 static int handled_class;
 static MPI_Win handled_window;
 
-static void count(MPI_Win *win, int *code, ...)
-{
+static void count(MPI_Win *win, int *code, ...) {
     handled++;
     handled_window = *win;
     MPI_Error_class(*code, &handled_class);
 }
 
 /* The call fails with this class, which the handler has seen exactly once, with this window. */
-static void expect(int code, int class, struct check_window *window, int line, const char *text)
-{
+static void expect(int code, int class, struct check_window *window, int line, const char *text) {
     int returned = MPI_SUCCESS;
 
     MPI_Error_class(code, &returned);
-    check_one(returned == class, __FILE__, line, "%s: %s gives class %d, expected %d", check_flavor_name(window->flavor), text,
-              returned, class);
+    check_one(returned == class, __FILE__, line, "%s: %s gives class %d, expected %d",
+              check_flavor_name(window->flavor), text, returned, class);
     check_one(handled == 1 && handled_class == class && handled_window == window->win, __FILE__, line,
-              "%s: after %s the handler was called %d times, last with class %d", check_flavor_name(window->flavor), text, handled,
-              handled_class);
+              "%s: after %s the handler was called %d times, last with class %d",
+              check_flavor_name(window->flavor), text, handled, handled_class);
     handled = 0;
 }
 
@@ -34,8 +33,7 @@ static int word[4] = {1, 2, 3, 4};
 static int result[4];
 
 /* Arguments of put and get, within a lock epoch on oneself. */
-static void arguments(struct check_window *window)
-{
+static void arguments(struct check_window *window) {
     MPI_Win win = window->win;
     int me = check_rank;
     MPI_Aint place = check_disp(window, me, 0);
@@ -61,8 +59,7 @@ static void arguments(struct check_window *window)
 }
 
 /* Memory outside of the window, of any kind. */
-static void ranges(struct check_window *window)
-{
+static void ranges(struct check_window *window) {
     MPI_Win win = window->win;
     int me = check_neighbour(1);
     MPI_Aint size = (MPI_Aint)window->bytes;
@@ -92,8 +89,7 @@ static void ranges(struct check_window *window)
 }
 
 /* Operations and flushes without an epoch, or towards a target that is not part of it. */
-static void outside_of_epochs(struct check_window *window)
-{
+static void outside_of_epochs(struct check_window *window) {
     MPI_Win win = window->win;
     int me = check_rank;
     int right = check_neighbour(1);
@@ -119,7 +115,8 @@ static void outside_of_epochs(struct check_window *window)
 
     FINE(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win));
     if (right != me) {
-        EXPECT(MPI_ERR_RMA_SYNC, MPI_Put(word, 1, MPI_INT, right, check_disp(window, right, 0), 1, MPI_INT, win));
+        EXPECT(MPI_ERR_RMA_SYNC,
+               MPI_Put(word, 1, MPI_INT, right, check_disp(window, right, 0), 1, MPI_INT, win));
         EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_flush(right, win));
         EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_unlock(right, win));
     }
@@ -139,7 +136,8 @@ static void outside_of_epochs(struct check_window *window)
     EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win));
     EXPECT(MPI_ERR_RMA_SYNC, MPI_Win_flush(me, win));
     if (right != me) {
-        EXPECT(MPI_ERR_RMA_SYNC, MPI_Put(word, 1, MPI_INT, right, check_disp(window, right, 0), 1, MPI_INT, win));
+        EXPECT(MPI_ERR_RMA_SYNC,
+               MPI_Put(word, 1, MPI_INT, right, check_disp(window, right, 0), 1, MPI_INT, win));
     }
     EXPECT(MPI_ERR_RMA_SYNC, MPI_Rput(word, 1, MPI_INT, me, place, 1, MPI_INT, win, &request));
     FINE(MPI_Win_complete(win));
@@ -151,8 +149,7 @@ static void outside_of_epochs(struct check_window *window)
 }
 
 /* Arguments of the synchronisation calls. */
-static void synchronisation(struct check_window *window)
-{
+static void synchronisation(struct check_window *window) {
     enum { NONSENSE = 1 << 20 };
     MPI_Win win = window->win;
     MPI_Group world;
@@ -173,8 +170,7 @@ static void synchronisation(struct check_window *window)
 }
 
 /* What only one flavour has. */
-static void flavors(struct check_window *window)
-{
+static void flavors(struct check_window *window) {
     char memory[64] = {0};
     MPI_Win win = window->win;
 
@@ -184,7 +180,8 @@ static void flavors(struct check_window *window)
         return;
     }
     EXPECT(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, memory));
-    EXPECT(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, (char *)window->base + 8, 8)); /* lies within what is attached */
+    EXPECT(MPI_ERR_RMA_ATTACH,
+           MPI_Win_attach(win, (char *)window->base + 8, 8)); /* lies within what is attached */
     EXPECT(MPI_ERR_SIZE, MPI_Win_attach(win, memory, -1));
     FINE(MPI_Win_attach(win, memory, sizeof memory));
     FINE(MPI_Win_detach(win, memory));
@@ -197,8 +194,7 @@ static void flavors(struct check_window *window)
 }
 
 /* A window with an open epoch cannot be freed; it works on. */
-static void free_too_early(struct check_window *window)
-{
+static void free_too_early(struct check_window *window) {
     MPI_Win copy = window->win;
 
     FINE(MPI_Win_lock(MPI_LOCK_SHARED, check_rank, 0, window->win));
@@ -207,8 +203,7 @@ static void free_too_early(struct check_window *window)
     FINE(MPI_Win_unlock(check_rank, window->win));
 }
 
-static void still_works(struct check_window *window)
-{
+static void still_works(struct check_window *window) {
     int right = check_neighbour(1);
     int left = check_neighbour(-1);
     uint64_t mark = (uint64_t)check_rank + 4711;
@@ -223,8 +218,7 @@ static void still_works(struct check_window *window)
 }
 
 /* No window at all: the error is the host's to raise. */
-static void no_window(void)
-{
+static void no_window(void) {
     MPI_Win none = MPI_WIN_NULL;
     int flag;
 
@@ -236,8 +230,7 @@ static void no_window(void)
 }
 
 /* Constructors with wrong arguments fail on the communicator; the next one works. */
-static void constructors(void)
-{
+static void constructors(void) {
     char memory[64] = {0};
     void *base;
     MPI_Win win = MPI_WIN_NULL;
@@ -251,9 +244,9 @@ static void constructors(void)
     FINE(MPI_Win_free(&win));
 }
 
-static void all_of_it(struct check_window *window)
-{
-    void (*const parts[])(struct check_window *) = {arguments, ranges, outside_of_epochs, synchronisation, flavors, free_too_early};
+static void all_of_it(struct check_window *window) {
+    void (*const parts[])(struct check_window *) = {arguments,       ranges,  outside_of_epochs,
+                                                    synchronisation, flavors, free_too_early};
     MPI_Errhandler counting;
 
     MPI_Win_create_errhandler(count, &counting);
@@ -265,13 +258,13 @@ static void all_of_it(struct check_window *window)
     }
     /* And with the handler that only returns. */
     MPI_Win_set_errhandler(window->win, MPI_ERRORS_RETURN);
-    CHECK_CLASS(MPI_Put(word, 1, MPI_INT, 0, check_disp(window, 0, 0), 1, MPI_INT, window->win), MPI_ERR_RMA_SYNC);
+    CHECK_CLASS(MPI_Put(word, 1, MPI_INT, 0, check_disp(window, 0, 0), 1, MPI_INT, window->win),
+                MPI_ERR_RMA_SYNC);
     still_works(window);
     MPI_Errhandler_free(&counting);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage: fatal <error>. Makes one error under the default error handler; the program must not come to its end. */
+/* usage: fatal <error>. Makes one error under the default error handler; the program must not come to its
+ * end. */
 #include "check.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct check_window window;
     const char *error = argc > 1 ? argv[1] : "";
     int word = 0;

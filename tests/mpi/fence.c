@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fence: with every assertion, puts, gets and accumulates between fences, several windows, other epochs before and after. */
+/* Fence: with every assertion, puts, gets and accumulates between fences, several windows, other epochs
+ * before and after. */
 #include "check.h"
 
-static uint64_t *words(struct check_window *window)
-{
+static uint64_t *words(struct check_window *window) {
     return window->base;
 }
 
 /* Everybody puts to everybody. The assertions of the opening and the closing fence are given. */
-static void all_to_all(struct check_window *window, uint64_t salt, int opening, int closing)
-{
+static void all_to_all(struct check_window *window, uint64_t salt, int opening, int closing) {
     uint64_t sent[64];
 
     MPI_Win_fence(opening, window->win);
     for (int target = 0; target < check_ranks; target++) {
         sent[target] = check_pattern((uint64_t)check_rank, (uint64_t)target, salt);
-        MPI_Put(&sent[target], 8, MPI_BYTE, target, check_disp(window, target, 8 * (size_t)check_rank), 8, MPI_BYTE, window->win);
+        MPI_Put(&sent[target], 8, MPI_BYTE, target, check_disp(window, target, 8 * (size_t)check_rank), 8,
+                MPI_BYTE, window->win);
     }
     MPI_Win_fence(closing, window->win);
     for (int origin = 0; origin < check_ranks; origin++) {
@@ -24,8 +24,7 @@ static void all_to_all(struct check_window *window, uint64_t salt, int opening, 
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void assertions(struct check_window *window)
-{
+static void assertions(struct check_window *window) {
     static const int pairs[][2] = {
         {0, 0},
         {0, MPI_MODE_NOSUCCEED},
@@ -47,8 +46,7 @@ static void assertions(struct check_window *window)
 }
 
 /* A stencil: local stores between fences are seen by the neighbours' gets, epoch after epoch. */
-static void stencil(struct check_window *window)
-{
+static void stencil(struct check_window *window) {
     int left = check_neighbour(-1);
     int right = check_neighbour(1);
 
@@ -69,15 +67,15 @@ static void stencil(struct check_window *window)
 }
 
 /* All add to one counter on each rank. */
-static void counters(struct check_window *window)
-{
+static void counters(struct check_window *window) {
     int64_t one = 1;
 
     words(window)[1] = 0;
     MPI_Win_fence(0, window->win);
     for (int i = 0; i < 100; i++) {
         int target = (check_rank + i) % check_ranks;
-        MPI_Accumulate(&one, 1, MPI_INT64_T, target, check_disp(window, target, 8), 1, MPI_INT64_T, MPI_SUM, window->win);
+        MPI_Accumulate(&one, 1, MPI_INT64_T, target, check_disp(window, target, 8), 1, MPI_INT64_T, MPI_SUM,
+                       window->win);
     }
     MPI_Win_fence(0, window->win);
     int64_t all = 0;
@@ -86,9 +84,9 @@ static void counters(struct check_window *window)
     CHECK_SAME(all, 100 * check_ranks);
 }
 
-/* After a fence that closes, and after one that opens an epoch in which nothing happens, other epochs may follow. */
-static void mixed_with_others(struct check_window *window)
-{
+/* After a fence that closes, and after one that opens an epoch in which nothing happens, other epochs may
+ * follow. */
+static void mixed_with_others(struct check_window *window) {
     int right = check_neighbour(1);
     int left = check_neighbour(-1);
     MPI_Group world;
@@ -122,8 +120,7 @@ static void mixed_with_others(struct check_window *window)
 }
 
 /* Fences on two windows are woven into each other. */
-static void two_windows(struct check_window *window)
-{
+static void two_windows(struct check_window *window) {
     struct check_window other;
     int right = check_neighbour(1);
     int left = check_neighbour(-1);
@@ -141,8 +138,7 @@ static void two_windows(struct check_window *window)
     check_window_free(&other);
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     assertions(window);
     stencil(window);
     counters(window);
@@ -151,8 +147,7 @@ static void all_of_it(struct check_window *window)
     MPI_Win_fence(0, window->win);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     check_each_flavor(1024, all_of_it);
     return check_finish();

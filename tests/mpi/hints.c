@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints: what is in force is told, unknown keys are ignored, alignment is honoured, and windows work with all of them. */
+/* Hints: what is in force is told, unknown keys are ignored, alignment is honoured, and windows work with all
+ * of them. */
 #include "check.h"
 
-static bool has(MPI_Info info, const char *key, const char *expected)
-{
+static bool has(MPI_Info info, const char *key, const char *expected) {
     char value[MPI_MAX_INFO_VAL + 1] = "";
     int found = 0;
 
@@ -14,8 +14,7 @@ static bool has(MPI_Info info, const char *key, const char *expected)
 #define CHECK_HAS(info, key, expected) CHECK_THAT(has(info, key, expected), "%s is not %s", key, expected)
 
 /* A number of everybody's is added on rank 0 under whatever hints the window has. */
-static void use(MPI_Win win, const int64_t *base)
-{
+static void use(MPI_Win win, const int64_t *base) {
     int64_t one = 1;
     int64_t old = -1;
 
@@ -29,8 +28,7 @@ static void use(MPI_Win win, const int64_t *base)
     }
 }
 
-static void defaults(void)
-{
+static void defaults(void) {
     int64_t *base;
     MPI_Win win;
     MPI_Info got;
@@ -48,8 +46,7 @@ static void defaults(void)
     MPI_Win_free(&win);
 }
 
-static void given(const char *const (*hints)[2], int n)
-{
+static void given(const char *const (*hints)[2], int n) {
     int64_t *base;
     MPI_Win win;
     MPI_Info info;
@@ -73,8 +70,7 @@ static void given(const char *const (*hints)[2], int n)
 }
 
 /* Hints may change while the window lives. */
-static void changed(void)
-{
+static void changed(void) {
     int64_t *base;
     MPI_Win win;
     MPI_Info info;
@@ -97,8 +93,7 @@ static void changed(void)
     MPI_Win_free(&win);
 }
 
-static void alignment(void)
-{
+static void alignment(void) {
     MPI_Info info;
     char *memory;
     MPI_Win win;
@@ -129,8 +124,7 @@ static void alignment(void)
     MPI_Info_free(&info);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const all[][2] = {{"no_locks", "true"},
                                          {"accumulate_ordering", "none"},
                                          {"accumulate_ops", "same_op"},

@@ -5,7 +5,8 @@
  */
 #include "check.h"
 
-/* Different files that are a libmpi (MPICH's is libmpich on Debian, the standard ABI's libmpi_abi), as the kernel has mapped them. */
+/* Different files that are a libmpi (MPICH's is libmpich on Debian, the standard ABI's libmpi_abi), as the
+ * kernel has mapped them. */
 static int count_libraries(void) {
     enum { MOST = 8 };
     char found[MOST][4096];

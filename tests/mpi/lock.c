@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks: shared and exclusive mixed, fairness, oneself, no check, several at once, lock_all, flushes within. */
+/* Locks: shared and exclusive mixed, fairness, oneself, no check, several at once, lock_all, flushes within.
+ */
 #include "check.h"
 
-static uint64_t *words(struct check_window *window)
-{
+static uint64_t *words(struct check_window *window) {
     return window->base;
 }
 
-static void put(struct check_window *window, int target, size_t index, uint64_t value)
-{
+static void put(struct check_window *window, int target, size_t index, uint64_t value) {
     MPI_Put(&value, 8, MPI_BYTE, target, check_disp(window, target, 8 * index), 8, MPI_BYTE, window->win);
     MPI_Win_flush(target, window->win);
 }
 
-static uint64_t get(struct check_window *window, int target, size_t index)
-{
+static uint64_t get(struct check_window *window, int target, size_t index) {
     uint64_t value = 0;
 
     MPI_Get(&value, 8, MPI_BYTE, target, check_disp(window, target, 8 * index), 8, MPI_BYTE, window->win);
@@ -23,8 +21,7 @@ static uint64_t get(struct check_window *window, int target, size_t index)
 }
 
 /* A counter that is read, changed and written back under an exclusive lock: no turn may be lost. */
-static void exclusion(struct check_window *window)
-{
+static void exclusion(struct check_window *window) {
     enum { TURNS = 50 };
 
     for (int i = 0; i < TURNS; i++) {
@@ -44,9 +41,9 @@ static void exclusion(struct check_window *window)
     CHECK_SAME(all, TURNS * check_ranks);
 }
 
-/* Even ranks write both words under an exclusive lock, odd ones read them under a shared one, or in lock_all: never half. */
-static void readers_and_writers(struct check_window *window)
-{
+/* Even ranks write both words under an exclusive lock, odd ones read them under a shared one, or in lock_all:
+ * never half. */
+static void readers_and_writers(struct check_window *window) {
     for (int i = 0; i < 60; i++) {
         if (check_rank % 2 == 0) {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window->win);
@@ -63,7 +60,8 @@ static void readers_and_writers(struct check_window *window)
             }
             uint64_t a = get(window, 0, 4);
             uint64_t b = get(window, 0, 5);
-            CHECK_THAT(a == ~b || (a == 0 && b == 0), "a writer under an exclusive lock is seen half way (lock_all: %d)", all);
+            CHECK_THAT(a == ~b || (a == 0 && b == 0),
+                       "a writer under an exclusive lock is seen half way (lock_all: %d)", all);
             if (all) {
                 MPI_Win_unlock_all(window->win);
             } else {
@@ -74,11 +72,10 @@ static void readers_and_writers(struct check_window *window)
 }
 
 /*
- * Who asks first is served first: all contend until every rank has had its share. A rank counts how often others were served
- * between two turns of its own; under first come, first served that is at most once each.
+ * Who asks first is served first: all contend until every rank has had its share. A rank counts how often
+ * others were served between two turns of its own; under first come, first served that is at most once each.
  */
-static void fairness(struct check_window *window)
-{
+static void fairness(struct check_window *window) {
     enum { TURNS = 40 };
     uint64_t last = 0;
     uint64_t worst = 0;
@@ -98,13 +95,14 @@ static void fairness(struct check_window *window)
     if (check_rank == 0) {
         CHECK_SAME(words(window)[8], TURNS * check_ranks);
     }
-    /* All ranks had all their turns. A rank that is not scheduled between two turns is not waiting, so the bound is loose. */
-    CHECK_THAT(worst <= (uint64_t)(TURNS * check_ranks), "others were served %llu times in between", (unsigned long long)worst);
+    /* All ranks had all their turns. A rank that is not scheduled between two turns is not waiting, so the
+     * bound is loose. */
+    CHECK_THAT(worst <= (uint64_t)(TURNS * check_ranks), "others were served %llu times in between",
+               (unsigned long long)worst);
 }
 
 /* Nobody starves: shared holders that come and go all the time do not keep an exclusive one out. */
-static void no_starvation(struct check_window *window)
-{
+static void no_starvation(struct check_window *window) {
     enum { ENOUGH = 2000000 };
 
     words(window)[10] = 0;
@@ -127,8 +125,7 @@ static void no_starvation(struct check_window *window)
 }
 
 /* The owner's own lock protects its loads and stores. */
-static void oneself(struct check_window *window)
-{
+static void oneself(struct check_window *window) {
     words(window)[12] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < 30; i++) {
@@ -147,9 +144,9 @@ static void oneself(struct check_window *window)
     MPI_Win_unlock(check_rank, window->win);
 }
 
-/* All targets are locked one by one, then used, then unlocked in another order; NOCHECK where nobody conflicts. */
-static void several(struct check_window *window)
-{
+/* All targets are locked one by one, then used, then unlocked in another order; NOCHECK where nobody
+ * conflicts. */
+static void several(struct check_window *window) {
     for (int assert = 0; assert < 2; assert++) {
         for (int target = 0; target < check_ranks; target++) {
             MPI_Win_lock(MPI_LOCK_SHARED, target, assert ? MPI_MODE_NOCHECK : 0, window->win);
@@ -160,20 +157,22 @@ static void several(struct check_window *window)
         }
         MPI_Win_flush_all(window->win);
         for (int target = check_ranks - 1; target >= 0; target--) {
-            CHECK_SAME(get(window, target, 16 + (size_t)check_rank), check_pattern((uint64_t)check_rank, (uint64_t)target, (uint64_t)assert));
+            CHECK_SAME(get(window, target, 16 + (size_t)check_rank),
+                       check_pattern((uint64_t)check_rank, (uint64_t)target, (uint64_t)assert));
             MPI_Win_unlock(target, window->win);
         }
         MPI_Barrier(MPI_COMM_WORLD);
         for (int origin = 0; origin < check_ranks; origin++) {
-            CHECK_SAME(words(window)[16 + origin], check_pattern((uint64_t)origin, (uint64_t)check_rank, (uint64_t)assert));
+            CHECK_SAME(words(window)[16 + origin],
+                       check_pattern((uint64_t)origin, (uint64_t)check_rank, (uint64_t)assert));
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }
 
-/* lock_all with every kind of flush; data is there after the flush, told by a message, while the epoch stays open. */
-static void flushes(struct check_window *window)
-{
+/* lock_all with every kind of flush; data is there after the flush, told by a message, while the epoch stays
+ * open. */
+static void flushes(struct check_window *window) {
     int right = check_neighbour(1);
     int left = check_neighbour(-1);
 
@@ -194,21 +193,23 @@ static void flushes(struct check_window *window)
         } else {
             MPI_Win_flush_all(window->win);
         }
-        MPI_Sendrecv(NULL, 0, MPI_BYTE, right, 1, NULL, 0, MPI_BYTE, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, right, 1, NULL, 0, MPI_BYTE, left, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         MPI_Win_sync(window->win);
         CHECK_SAME(words(window)[30], check_pattern((uint64_t)left, (uint64_t)i, 8));
         MPI_Get(&back, 8, MPI_BYTE, right, check_disp(window, right, 240), 8, MPI_BYTE, window->win);
         MPI_Win_flush_local(right, window->win);
         CHECK_SAME(back, check_pattern((uint64_t)check_rank, (uint64_t)i, 8));
-        MPI_Sendrecv(NULL, 0, MPI_BYTE, left, 2, NULL, 0, MPI_BYTE, right, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, left, 2, NULL, 0, MPI_BYTE, right, 2, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     }
     MPI_Win_unlock_all(window->win);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Polling: a rank waits for a word to change in its own memory, with MPI_Win_sync, and by gets from itself. */
-static void polling(struct check_window *window)
-{
+/* Polling: a rank waits for a word to change in its own memory, with MPI_Win_sync, and by gets from itself.
+ */
+static void polling(struct check_window *window) {
     int right = check_neighbour(1);
 
     ((volatile uint64_t *)window->base)[31] = 0;
@@ -233,8 +234,7 @@ static void polling(struct check_window *window)
 }
 
 /* Some are in lock_all and add, others lock exclusively and add without atomics: every one counts. */
-static void lock_all_and_exclusive(struct check_window *window)
-{
+static void lock_all_and_exclusive(struct check_window *window) {
     enum { TURNS = 30 };
     int64_t one = 1;
 
@@ -243,7 +243,8 @@ static void lock_all_and_exclusive(struct check_window *window)
     for (int i = 0; i < TURNS; i++) {
         if (check_rank % 2) {
             MPI_Win_lock_all(0, window->win);
-            MPI_Accumulate(&one, 1, MPI_INT64_T, 0, check_disp(window, 0, 320), 1, MPI_INT64_T, MPI_SUM, window->win);
+            MPI_Accumulate(&one, 1, MPI_INT64_T, 0, check_disp(window, 0, 320), 1, MPI_INT64_T, MPI_SUM,
+                           window->win);
             MPI_Win_unlock_all(window->win);
         } else {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window->win);
@@ -259,11 +260,10 @@ static void lock_all_and_exclusive(struct check_window *window)
     }
 }
 
-static void all_of_it(struct check_window *window)
-{
-    void (*const parts[])(struct check_window *) = {exclusion, readers_and_writers, fairness, no_starvation,
-                                                    oneself,   several,             flushes,  polling,
-                                                    lock_all_and_exclusive};
+static void all_of_it(struct check_window *window) {
+    void (*const parts[])(struct check_window *) = {
+        exclusion, readers_and_writers,   fairness, no_starvation, oneself, several, flushes,
+        polling,   lock_all_and_exclusive};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         parts[i](window);
@@ -271,8 +271,7 @@ static void all_of_it(struct check_window *window)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     check_each_flavor(1024, all_of_it);
     return check_finish();

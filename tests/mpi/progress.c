@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank that waits in one of our calls keeps the host MPI's messages and collectives going: every part would hang if it did
- * not. And the other way round: operations finish while their target sits in other MPI calls or in none at all.
+ * A rank that waits in one of our calls keeps the host MPI's messages and collectives going: every part would
+ * hang if it did not. And the other way round: operations finish while their target sits in other MPI calls
+ * or in none at all.
  */
 #include "check.h"
 
@@ -10,16 +11,14 @@ enum { BIG = 1 << 20, TAG = 5 };
 static unsigned char *out;
 static unsigned char *in;
 
-static void fill(uint64_t seed)
-{
+static void fill(uint64_t seed) {
     for (size_t i = 0; i < BIG; i += 8) {
         uint64_t word = check_pattern(seed, i, 2);
         memcpy(out + i, &word, 8);
     }
 }
 
-static void look(uint64_t seed)
-{
+static void look(uint64_t seed) {
     size_t wrong = 0;
 
     for (size_t i = 0; i < BIG; i += 8) {
@@ -30,13 +29,12 @@ static void look(uint64_t seed)
 }
 
 /*
- * Rank 0 starts a large send and waits in our call; rank 1 receives all of it before it does what ends that wait. Without
- * progress in our wait the message never arrives.
+ * Rank 0 starts a large send and waits in our call; rank 1 receives all of it before it does what ends that
+ * wait. Without progress in our wait the message never arrives.
  */
 enum waits { IN_FENCE, IN_WAIT, IN_COMPLETE, IN_LOCK, WAITS };
 
-static void big_message(struct check_window *window, enum waits where)
-{
+static void big_message(struct check_window *window, enum waits where) {
     MPI_Request request;
     MPI_Group world;
     MPI_Group other;
@@ -109,9 +107,9 @@ static void big_message(struct check_window *window, enum waits where)
     MPI_Group_free(&other);
 }
 
-/* A collective that is under way goes on while we wait for a post that comes only when the collective is over elsewhere. */
-static void collective_under_way(struct check_window *window)
-{
+/* A collective that is under way goes on while we wait for a post that comes only when the collective is over
+ * elsewhere. */
+static void collective_under_way(struct check_window *window) {
     MPI_Request request;
     MPI_Group world;
     MPI_Group other;
@@ -142,11 +140,10 @@ static void collective_under_way(struct check_window *window)
 }
 
 /*
- * MPI-4.1 section 12.7.3, the example with post/start/complete/wait beside a send: rank 0's start and put must not keep it
- * from sending, rank 1 posts only after it has received.
+ * MPI-4.1 section 12.7.3, the example with post/start/complete/wait beside a send: rank 0's start and put
+ * must not keep it from sending, rank 1 posts only after it has received.
  */
-static void post_after_receive(struct check_window *window)
-{
+static void post_after_receive(struct check_window *window) {
     MPI_Group world;
     MPI_Group other;
     int peer = 1 - check_rank;
@@ -172,9 +169,9 @@ static void post_after_receive(struct check_window *window)
     MPI_Group_free(&other);
 }
 
-/* Both send before their targets post, the dead-lock example of section 12.7.3 that must not be one: complete before wait. */
-static void both_ways(struct check_window *window)
-{
+/* Both send before their targets post, the dead-lock example of section 12.7.3 that must not be one: complete
+ * before wait. */
+static void both_ways(struct check_window *window) {
     MPI_Group world;
     uint64_t word = (uint64_t)check_rank + 1;
     int right = check_neighbour(1);
@@ -185,7 +182,8 @@ static void both_ways(struct check_window *window)
         MPI_Win_start(world, 0, window->win);
         MPI_Put(&word, 8, MPI_BYTE, right, check_disp(window, right, 32), 8, MPI_BYTE, window->win);
         MPI_Win_complete(window->win);
-        MPI_Sendrecv(NULL, 0, MPI_BYTE, right, TAG, NULL, 0, MPI_BYTE, check_neighbour(-1), TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, right, TAG, NULL, 0, MPI_BYTE, check_neighbour(-1), TAG,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Win_wait(window->win);
         CHECK_SAME(((uint64_t *)window->base)[4], check_neighbour(-1) + 1);
     }
@@ -193,11 +191,11 @@ static void both_ways(struct check_window *window)
 }
 
 /*
- * The target makes no MPI call at all until it sees the data in its own memory: passive target operations finish without it.
- * Only where the memory model lets a polling load see a put (the separate model would need MPI_Win_sync, which is called).
+ * The target makes no MPI call at all until it sees the data in its own memory: passive target operations
+ * finish without it. Only where the memory model lets a polling load see a put (the separate model would need
+ * MPI_Win_sync, which is called).
  */
-static void silent_target(struct check_window *window)
-{
+static void silent_target(struct check_window *window) {
     volatile uint64_t *words = window->base;
     uint64_t word = 77;
     int64_t one = 1;
@@ -210,7 +208,8 @@ static void silent_target(struct check_window *window)
         MPI_Fetch_and_op(&one, &old, MPI_INT64_T, 0, check_disp(window, 0, 56), MPI_SUM, window->win);
         MPI_Win_flush(0, window->win);
         CHECK_SAME(old, 0);
-        MPI_Accumulate(&one, 1, MPI_INT64_T, 0, check_disp(window, 0, 64), 1, MPI_INT64_T, MPI_REPLACE, window->win);
+        MPI_Accumulate(&one, 1, MPI_INT64_T, 0, check_disp(window, 0, 64), 1, MPI_INT64_T, MPI_REPLACE,
+                       window->win);
         MPI_Win_unlock(0, window->win);
     } else if (check_rank == 0) {
         while (words[8] == 0) {
@@ -221,8 +220,7 @@ static void silent_target(struct check_window *window)
     }
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     if (check_ranks > 1) {
         for (int where = 0; where < WAITS; where++) {
             MPI_Barrier(MPI_COMM_WORLD);
@@ -240,8 +238,7 @@ static void all_of_it(struct check_window *window)
     both_ways(window);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     out = malloc(BIG);
     in = malloc(BIG);

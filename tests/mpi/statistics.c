@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Does a known number of each operation and call on a window of each flavour: statistics.py compares what is counted. */
+/* Does a known number of each operation and call on a window of each flavour: statistics.py compares what is
+ * counted. */
 #include "check.h"
 
 static int window_number;
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     int target = check_neighbour(1);
     int before = check_neighbour(-1);
     MPI_Win win = window->win;
@@ -35,7 +35,8 @@ static void all_of_it(struct check_window *window)
     MPI_Win_unlock(target, win);
     MPI_Win_lock_all(0, win);
     MPI_Accumulate(words, 1, MPI_INT64_T, target, place, 1, MPI_INT64_T, MPI_SUM, win);
-    MPI_Get_accumulate(words, 2, MPI_INT64_T, results, 2, MPI_INT64_T, target, place, 2, MPI_INT64_T, MPI_SUM, win);
+    MPI_Get_accumulate(words, 2, MPI_INT64_T, results, 2, MPI_INT64_T, target, place, 2, MPI_INT64_T, MPI_SUM,
+                       win);
     for (int i = 0; i < 4; i++) {
         MPI_Fetch_and_op(words, results, MPI_INT64_T, target, place, MPI_SUM, win);
     }
@@ -56,8 +57,7 @@ static void all_of_it(struct check_window *window)
     MPI_Group_free(&targets);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     check_each_flavor(128, all_of_it);
     return check_finish();

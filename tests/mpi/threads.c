@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_THREAD_MULTIPLE: threads on one window, on windows of their own, and windows made and freed meanwhile. */
+/* MPI_THREAD_MULTIPLE: threads on one window, on windows of their own, and windows made and freed meanwhile.
+ */
 #include "check.h"
 
 #include <pthread.h>
@@ -13,8 +14,7 @@ struct worker {
     int number;
 };
 
-static void run(void *(*body)(void *), struct check_window *window)
-{
+static void run(void *(*body)(void *), struct check_window *window) {
     pthread_t threads[THREADS];
     struct worker workers[THREADS];
 
@@ -29,8 +29,7 @@ static void run(void *(*body)(void *), struct check_window *window)
 }
 
 /* In one lock_all epoch every thread puts, gets, adds and flushes on its own part of everybody. */
-static void *operate(void *argument)
-{
+static void *operate(void *argument) {
     const struct worker *worker = argument;
     struct check_window *window = worker->window;
     size_t at = 64 * (1 + (size_t)(check_rank * THREADS + worker->number));
@@ -50,7 +49,8 @@ static void *operate(void *argument)
             MPI_Win_flush_all(window->win);
         }
         CHECK_SAME(got, word);
-        MPI_Accumulate(&one, 1, MPI_INT64_T, 0, check_disp(window, 0, 0), 1, MPI_INT64_T, MPI_SUM, window->win);
+        MPI_Accumulate(&one, 1, MPI_INT64_T, 0, check_disp(window, 0, 0), 1, MPI_INT64_T, MPI_SUM,
+                       window->win);
         MPI_Fetch_and_op(&one, &old, MPI_INT64_T, 0, check_disp(window, 0, 8), MPI_SUM, window->win);
         MPI_Win_flush(0, window->win);
         CHECK(old >= 0);
@@ -58,8 +58,7 @@ static void *operate(void *argument)
     return NULL;
 }
 
-static void one_window(struct check_window *window)
-{
+static void one_window(struct check_window *window) {
     memset(window->base, 0, window->size);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, window->win);
@@ -75,9 +74,9 @@ static void one_window(struct check_window *window)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Each thread has a communicator: it makes windows, uses them in every way, frees them, while the others do the same. */
-static void *create_and_free(void *argument)
-{
+/* Each thread has a communicator: it makes windows, uses them in every way, frees them, while the others do
+ * the same. */
+static void *create_and_free(void *argument) {
     const struct worker *worker = argument;
     MPI_Comm comm = comms[worker->number];
     int right = check_neighbour(1);
@@ -118,8 +117,7 @@ static void *create_and_free(void *argument)
 }
 
 /* Threads lock different targets of one window, at the same time as one another and as other ranks. */
-static void *lock_targets(void *argument)
-{
+static void *lock_targets(void *argument) {
     const struct worker *worker = argument;
     struct check_window *window = worker->window;
 
@@ -136,8 +134,7 @@ static void *lock_targets(void *argument)
     return NULL;
 }
 
-static void one_target_each(struct check_window *window)
-{
+static void one_target_each(struct check_window *window) {
     memset(window->base, 0, window->size);
     MPI_Barrier(MPI_COMM_WORLD);
     run(lock_targets, window);
@@ -147,14 +144,12 @@ static void one_target_each(struct check_window *window)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void all_of_it(struct check_window *window)
-{
+static void all_of_it(struct check_window *window) {
     one_window(window);
     one_target_each(window);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
     for (int i = 0; i < THREADS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Window constructors: communicators of all kinds, sizes and units that differ, overlapping and many windows, shared memory. */
+/* Window constructors: communicators of all kinds, sizes and units that differ, overlapping and many windows,
+ * shared memory. */
 #include "check.h"
 
 enum { WORDS = 32 };
 
 /* In one fence epoch every rank of `comm` puts a word that tells who it is into the next one's window. */
-static void ring(struct check_window *window, MPI_Comm comm, uint64_t salt)
-{
+static void ring(struct check_window *window, MPI_Comm comm, uint64_t salt) {
     int rank;
     int ranks;
 
@@ -24,8 +24,7 @@ static void ring(struct check_window *window, MPI_Comm comm, uint64_t salt)
     CHECK_SAME(((uint64_t *)window->base)[2], 0);
 }
 
-static void on_communicator(MPI_Comm comm, uint64_t salt)
-{
+static void on_communicator(MPI_Comm comm, uint64_t salt) {
     for (int flavor = 0; flavor < CHECK_FLAVORS; flavor++) {
         struct check_window window;
         check_window_make(&window, (enum check_flavor)flavor, WORDS * sizeof(uint64_t), comm);
@@ -35,8 +34,7 @@ static void on_communicator(MPI_Comm comm, uint64_t salt)
     }
 }
 
-static void communicators(void)
-{
+static void communicators(void) {
     MPI_Comm dup;
     MPI_Comm parity;
     MPI_Comm backwards;
@@ -62,8 +60,7 @@ static void communicators(void)
 }
 
 /* The communicator is freed while the window lives. */
-static void outlives_communicator(void)
-{
+static void outlives_communicator(void) {
     MPI_Comm dup;
     struct check_window window;
 
@@ -75,8 +72,7 @@ static void outlives_communicator(void)
 }
 
 /* Rank r has r * 64 bytes in units of 1, 2, 4 or 8; rank 0 has nothing. */
-static void differing(bool allocate)
-{
+static void differing(bool allocate) {
     size_t size = 64 * (size_t)check_rank;
     int unit = 1 << check_rank % 4;
     void *base = NULL;
@@ -111,8 +107,7 @@ static void differing(bool allocate)
 }
 
 /* Two windows over the same memory, one of them over a part of it, at an odd place. */
-static void overlapping(void)
-{
+static void overlapping(void) {
     unsigned char *memory = calloc(4096, 1);
     int next = check_neighbour(1);
     MPI_Win whole;
@@ -145,13 +140,13 @@ static void overlapping(void)
 }
 
 /* Many windows alive at once, all flavours, freed in another order than made. */
-static void many(void)
-{
+static void many(void) {
     enum { MANY = 60 };
     struct check_window windows[MANY];
 
     for (int i = 0; i < MANY; i++) {
-        check_window_make(&windows[i], (enum check_flavor)(i % CHECK_FLAVORS), WORDS * sizeof(uint64_t), MPI_COMM_WORLD);
+        check_window_make(&windows[i], (enum check_flavor)(i % CHECK_FLAVORS), WORDS * sizeof(uint64_t),
+                          MPI_COMM_WORLD);
     }
     for (int i = 0; i < MANY; i++) {
         int at = i * 7 % MANY;
@@ -163,8 +158,7 @@ static void many(void)
 }
 
 /* A window on a piece in the middle of memory from MPI_Alloc_mem and from MPI_Win_allocate. */
-static void on_mpi_memory(void)
-{
+static void on_mpi_memory(void) {
     char *memory;
     char *allocated;
     MPI_Win outer;
@@ -191,8 +185,7 @@ static void on_mpi_memory(void)
 }
 
 /* Zero-byte allocations give something that can be freed; alignment is good for every type. */
-static void alloc_mem(void)
-{
+static void alloc_mem(void) {
     static const size_t sizes[] = {1, 8, 100, 4096, 5000, 1 << 20, (3 << 20) + 1};
     char *memory[7];
 
@@ -208,9 +201,9 @@ static void alloc_mem(void)
     }
 }
 
-/* Everybody reads what everybody stored, through the pointers of MPI_Win_shared_query; sizes differ, the last rank has none. */
-static void shared(bool noncontiguous)
-{
+/* Everybody reads what everybody stored, through the pointers of MPI_Win_shared_query; sizes differ, the last
+ * rank has none. */
+static void shared(bool noncontiguous) {
     MPI_Info info;
     MPI_Win win;
     char *base;
@@ -275,8 +268,7 @@ static void shared(bool noncontiguous)
     MPI_Win_free(&win);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     communicators();
     outlives_communicator();

@@ -64,6 +64,9 @@ struct trma_page_range trma_mem_edges_choose(uintptr_t address, size_t size) {
     if (low == inner.low && high == inner.high) {
         return inner;
     }
+    if (trma_mem_maps_is_static_data(low, high)) {
+        return inner;
+    }
     /* Without a whole page the one that there is may be a thread's stack or anything: only when alone. */
     bool is_alone = !trma_mem_threads_exist();
     if (!is_alone && (inner.low == inner.high || !is_block_with_pages(address, size))) {

@@ -13,6 +13,7 @@
  *  - the caller is the only thread: trusted threads (mem_adopt.h) have strangers of their own on the heap,
  *    and with several threads a fork writes to locks on the heap before any handler runs. Or the strangers
  *    are known: of a big block of glibc's malloc, which has pages of its own, they are the block's header;
+ *  - the page is no static data, where libraries may have variables that the exchange itself needs;
  *  - the page is not the first one of a further arena of glibc's malloc (a multiple of 64 MiB), whose lock a
  *    fork releases in the child before any handler runs;
  *  - the allocator never gives the whole page up while it holds a byte of a block in use; a stranger is freed

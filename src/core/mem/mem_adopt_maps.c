@@ -121,7 +121,8 @@ static unsigned parse_flags(const char *names) {
 struct data_segment {
     uintptr_t low;
     uintptr_t high;
-    bool found;
+    bool contains; /* all of it */
+    bool touches;  /* a part of it */
 };
 
 static int find_data_segment(struct dl_phdr_info *info, size_t size, void *context) {
@@ -132,19 +133,25 @@ static int find_data_segment(struct dl_phdr_info *info, size_t size, void *conte
         uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
         uintptr_t low = (info->dlpi_addr + header->p_vaddr) & ~(page - 1);
         uintptr_t high = (info->dlpi_addr + header->p_vaddr + header->p_memsz + page - 1) & ~(page - 1);
-        if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0 && wanted->low >= low &&
-            wanted->high <= high) {
-            wanted->found = true;
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0) {
+            wanted->contains = wanted->contains || (wanted->low >= low && wanted->high <= high);
+            wanted->touches = wanted->touches || (wanted->low < high && wanted->high > low);
         }
     }
-    return wanted->found;
+    return 0;
 }
 
 /* Private pages of a file are adopted only where they are the data segment of a loaded object. */
 static bool is_static_data(const struct vma *vma) {
     struct data_segment wanted = {.low = vma->low, .high = vma->high};
     dl_iterate_phdr(find_data_segment, &wanted);
-    return wanted.found;
+    return wanted.contains;
+}
+
+bool trma_mem_maps_is_static_data(uintptr_t low, uintptr_t high) {
+    struct data_segment wanted = {.low = low, .high = high};
+    dl_iterate_phdr(find_data_segment, &wanted);
+    return wanted.touches;
 }
 
 static const char *judge_vma(const struct vma *vma) {

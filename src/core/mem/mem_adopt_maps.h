@@ -28,6 +28,9 @@ struct trma_memory_kind {
  */
 const char *trma_mem_maps_judge(uintptr_t low, uintptr_t high, struct trma_memory_kind *kind);
 
+/* True when a page of [low, high) belongs to the data segment of the program or of a library. */
+bool trma_mem_maps_is_static_data(uintptr_t low, uintptr_t high);
+
 /* Calls `visit` for each part of [low, high) that is a shared mapping of the file with this inode. False:
  * /proc does not tell. */
 bool trma_mem_maps_visit_file(uintptr_t low, uintptr_t high, uint64_t inode,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -68,6 +69,18 @@ uint32_t trma_mem_door_closed(void) {
         atomic_store(&probed, known);
     }
     return (known | atomic_load(&disabled)) & ~PROBED;
+}
+
+void trma_mem_door_name_closed(const struct trma_peer *peer, char *text, size_t size) {
+    uint32_t closed = trma_mem_door_closed() | peer->doors_refused;
+    size_t used = 0;
+    text[0] = '\0';
+    for (unsigned kind = 0; kind < TRMA_MEM_DOORS && used < size; kind++) {
+        if ((closed & BIT(kind)) != 0) {
+            int written = snprintf(text + used, size - used, "%s%s", used != 0 ? ", " : "", doors[kind]->name);
+            used += written > 0 ? (size_t)written : 0;
+        }
+    }
 }
 
 bool trma_mem_door_needs_names(void) {

@@ -61,6 +61,10 @@ bool trma_mem_door_disable(const char *name);
  * trma_mem_door_kind. */
 uint32_t trma_mem_door_closed(void);
 
+/* Writes the names of the doors between this process as the mapper and the peer that are known to be closed,
+ * with commas in between; an empty text when there are none. */
+void trma_mem_door_name_closed(const struct trma_peer *peer, char *text, size_t size);
+
 /* True when nothing but named objects can reach a peer that is as locked in as this process. */
 bool trma_mem_door_needs_names(void);
 

@@ -158,34 +158,30 @@ void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t by
     }
 }
 
-/* True when the owner has published its memory, or has tried and could not. */
-static bool is_answered(const struct trma_target *target) {
-    struct trma_adopt_words *words = &target->words->adopt;
-    unsigned version = atomic_load_explicit(&words->version, memory_order_acquire);
+static bool has_published(const struct trma_target *target) {
+    unsigned version = atomic_load_explicit(&target->words->adopt.version, memory_order_acquire);
 
-    return (version && version % 2 == 0) || !atomic_load_explicit(&words->price_ns, memory_order_acquire);
+    return version && version % 2 == 0;
 }
 
 enum trma_status trma_win_adopt_demand(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
+    struct trma_adopt_words *words = &target->words->adopt;
     struct trma_gate *gate = window->team->peers[index]->gate;
-    uint64_t price = atomic_load_explicit(&target->words->adopt.price_ns, memory_order_relaxed);
+    uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_relaxed);
     uint64_t start = trma_node_clock_ns();
+    enum trma_status status = TRMA_OK;
 
-    atomic_fetch_add_explicit(&target->words->adopt.earned_ns, price, memory_order_relaxed);
-    for (unsigned tries = 1; gate && !is_answered(target); tries++) {
+    atomic_fetch_add_explicit(&words->earned_ns, price, memory_order_relaxed);
+    /* A closed account, acquired before the last look at what was published, means that the owner has tried. */
+    for (unsigned tries = 1; !status && gate && atomic_load_explicit(&words->price_ns, memory_order_acquire) &&
+                             trma_node_clock_ns() - start < demand_timeout_ns;
+         tries++) {
         atomic_store_explicit(&gate->wanted, 1, memory_order_release);
-        enum trma_status status = trma_node_wait_step(&window->team->waiter, tries);
-        if (status) {
-            return status;
-        }
-        if (trma_node_clock_ns() - start > demand_timeout_ns) {
-            break;
-        }
+        status = trma_node_wait_step(&window->team->waiter, tries);
     }
-    trma_win_guard_enter(window);
-    trma_win_adopt_follow(window, index);
-    bool is_mapped = target->is_whole;
-    trma_win_guard_leave(window);
-    return is_mapped ? TRMA_OK : TRMA_ERR_REFUSED;
+    if (!status && !has_published(target)) {
+        status = TRMA_ERR_REFUSED;
+    }
+    return status;
 }

@@ -7,6 +7,7 @@
 
 #include "../mem/mem_heap.h"
 #include "../mem/mem_map.h"
+#include "win_adopt.h"
 
 enum { SMALLEST_TABLE = 64, TRIES_PER_LOOK = 1024 };
 
@@ -19,6 +20,7 @@ struct trma_attachments {
     struct trma_attach_words *shared;
     struct table *table;
     struct trma_share *shares; /* the owner's own copy, by address */
+    bool adopts;
     size_t entries;
     size_t capacity;
 };
@@ -28,17 +30,22 @@ struct trma_attached_range {
     void *mapped; /* base of its region here, NULL when it is not mapped */
 };
 
-struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words) {
+struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words, bool adopts) {
     struct trma_attachments *attachments = calloc(1, sizeof *attachments);
 
     if (attachments) {
         attachments->shared = words;
+        attachments->adopts = adopts;
     }
     return attachments;
 }
 
 void trma_win_attachments_destroy(struct trma_attachments *attachments) {
     if (attachments) {
+        /* What was never detached. */
+        for (size_t i = 0; i < attachments->entries; i++) {
+            trma_win_adopt_release(attachments->shares[i].ticket.serial);
+        }
         if (attachments->table) {
             trma_mem_heap_free(attachments->table);
         }
@@ -126,7 +133,12 @@ enum trma_status trma_win_attachments_add(struct trma_attachments *attachments, 
     }
     memmove(&attachments->shares[at + 1], &attachments->shares[at],
             (attachments->entries - at) * sizeof *attachments->shares);
-    trma_mem_share_describe((const void *)address, size, &attachments->shares[at]);
+    /* What is adopted, here or for another window, stays so until it is detached: a serial that is not
+     * adopted memory's is nothing to release. */
+    uint64_t serial;
+    const char *reason;
+    trma_win_adopt_begin((void *)address, size, attachments->adopts ? TRMA_ADOPT_AT_ONCE : TRMA_ADOPT_NOT,
+                         &attachments->shares[at], &serial, &reason);
     attachments->shares[at].address = address;
     attachments->shares[at].size = size;
     attachments->entries++;
@@ -143,10 +155,13 @@ enum trma_status trma_win_attachments_remove(struct trma_attachments *attachment
     if (at == attachments->entries || attachments->shares[at].address != address) {
         return TRMA_ERR_RANGE;
     }
+    uint64_t serial = attachments->shares[at].ticket.serial;
     attachments->entries--;
     memmove(&attachments->shares[at], &attachments->shares[at + 1],
             (attachments->entries - at) * sizeof *attachments->shares);
     publish(attachments, at);
+    /* Origins may still have it mapped, but they no longer reach it. */
+    trma_win_adopt_release(serial);
     return TRMA_OK;
 }
 

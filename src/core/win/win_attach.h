@@ -37,7 +37,8 @@ struct trma_attached {
     uint64_t table_serial; /* of the region that holds the table: mapped while we know the table */
 };
 
-struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words);
+/* With `adopts` attached private memory becomes mapped where that is possible. */
+struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words, bool adopts);
 void trma_win_attachments_destroy(struct trma_attachments *attachments);
 
 /*

@@ -71,11 +71,40 @@ static enum trma_status perform_along(struct trma_window *window, const struct t
     return TRMA_ERR_ARGUMENT;
 }
 
+/* True when the operation may be tried again after the kernel has refused a part of it. */
+static bool may_repeat(const struct trma_rma *rma) {
+    return rma->kind != TRMA_COUNT_ACCUMULATE && rma->kind != TRMA_COUNT_GET_ACCUMULATE;
+}
+
+/* As perform_along; where the kernel has come to refuse CMA, the target is asked to adopt its memory. */
+static enum trma_status perform_somehow(struct trma_window *window, const struct trma_rma *rma,
+                                        struct trma_path *path, bool is_guarded) {
+    const struct trma_peer *peer = window->team->peers[rma->target];
+    bool was_refused = !atomic_load_explicit(&peer->has_cma, memory_order_relaxed);
+    enum trma_status status = perform_along(window, rma, path);
+
+    if (__builtin_expect(status != TRMA_ERR_REFUSED, 1) || window->is_dynamic ||
+        !(was_refused || may_repeat(rma))) {
+        return status;
+    }
+    status = trma_win_adopt_demand(window, rma->target);
+    if (!status) {
+        if (!is_guarded) {
+            trma_win_guard_enter(window);
+        }
+        status = find_path(window, rma, path);
+        if (!is_guarded) {
+            trma_win_guard_leave(window);
+        }
+    }
+    return status ? status : perform_along(window, rma, path);
+}
+
 enum trma_status trma_win_operation_perform(struct trma_window *window, const struct trma_rma *rma) {
     struct trma_path path;
     enum trma_status status = find_path(window, rma, &path);
 
-    return status ? status : perform_along(window, rma, &path);
+    return status ? status : perform_somehow(window, rma, &path, true);
 }
 
 enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma) {
@@ -100,7 +129,7 @@ enum trma_status trma_win_operation_issue(struct trma_window *window, const stru
         status = perform_along(window, rma, &path);
     } else if (!status) {
         trma_win_guard_leave(window);
-        return perform_along(window, rma, &path);
+        return perform_somehow(window, rma, &path, false);
     }
     trma_win_guard_leave(window);
     return status;

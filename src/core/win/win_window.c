@@ -15,7 +15,6 @@ static size_t words_size(uint32_t members) {
 void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, uint32_t disp_unit,
                         const struct trma_window_options *options, struct trma_window_card *card,
                         struct trma_window_words **words) {
-    const char *reason;
     void *memory = NULL;
 
     memset(card, 0, sizeof *card);
@@ -29,7 +28,7 @@ void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, u
     }
     *words = memory;
     trma_mem_share_describe(memory, words_size(team->size), &card->words);
-    trma_win_adopt_begin(base, size, options->adopt, &card->memory, &card->adopted, &reason);
+    trma_win_adopt_begin(base, size, options->adopt, &card->memory, &card->adopted, &card->adopt_reason);
     card->usable = 1;
 }
 
@@ -159,6 +158,7 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     window->me = team->me;
     window->words = words;
     window->adopted_serial = cards[team->me].adopted;
+    window->adopt_reason = cards[team->me].adopt_reason;
     window->is_dynamic = options->is_dynamic;
     window->is_threaded = options->is_threaded;
     window->counts_operations = options->counts_operations;
@@ -169,7 +169,7 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         }
     }
     if (!status && window->is_dynamic) {
-        window->attachments = trma_win_attachments_create(&words->attached);
+        window->attachments = trma_win_attachments_create(&words->attached, options->adopt == TRMA_ADOPT_AT_ONCE);
         status = window->attachments ? TRMA_OK : TRMA_ERR_NO_MEMORY;
     }
     if (status) {

@@ -57,9 +57,10 @@ static bool merge_entry(const char *entry, void *context) {
 char *launcher_preload_value(const char *library, const char *before) {
     struct merge merge = {.name = launcher_basename(library), .kept = launcher_text("%s", "")};
     launcher_each(before, ": ", merge_entry, &merge);
-    char *value =
-        launcher_text("%s%s%s", merge.has_ours ? "" : library, merge.has_ours ? "" : ":", merge.kept);
-    value[strlen(value) - 1] = '\0'; /* the last colon */
+    /* Ours comes last: a profiling tool that the user preloads stands above us, and its calls reach us. */
+    char *value = launcher_text("%s%s", merge.kept, merge.has_ours ? "" : library);
+    if (merge.has_ours)
+        value[strlen(value) - 1] = '\0'; /* the last colon */
     free(merge.kept);
     return value;
 }

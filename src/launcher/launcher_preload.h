@@ -11,7 +11,7 @@
 char *launcher_preload_library(enum trma_knob_abi abi);
 
 /*
- * The value of LD_PRELOAD with `library` in front of what `before` has (NULL: nothing). A TrueRMA library of
+ * The value of LD_PRELOAD with `library` behind what `before` has (NULL: nothing). A TrueRMA library of
  * the same name that is there already stays as it is and none is added; one of another ABI is taken out:
  * two would stand between the same program and its MPI. Caller frees.
  */

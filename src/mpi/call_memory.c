@@ -8,11 +8,13 @@
 #include "handlers.h"
 #include "mem/mem_adopt.h"
 #include "mem/mem_heap.h"
+#include "mem/mem_huge.h"
 
 int trma_call_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
     if (trma_knobs()->enabled && size > 0 &&
         trma_mem_heap_allocate(TRMA_HEAP_DATA, (size_t)size, trma_hints_alignment(info, (size_t)size),
                                baseptr) == TRMA_OK) {
+        trma_mem_huge_populate_new(*(void **)baseptr, (size_t)size);
         return MPI_SUCCESS;
     }
     return trma_host()->Alloc_mem(size, info, baseptr);

@@ -12,6 +12,7 @@
 #include "face_log.h"
 #include "face_statistics.h"
 #include "mem/mem_heap.h"
+#include "mem/mem_huge.h"
 #include "mem/mem_map.h"
 #include "win/win_epoch.h"
 
@@ -126,7 +127,13 @@ static enum trma_status exchange_requests(struct construction *work, int *code) 
 }
 
 static enum trma_status allocate(const struct trma_making *making, size_t size, void **memory) {
-    return trma_mem_heap_allocate(TRMA_HEAP_DATA, size, trma_hints_alignment(making->info, size), memory);
+    enum trma_status status =
+        trma_mem_heap_allocate(TRMA_HEAP_DATA, size, trma_hints_alignment(making->info, size), memory);
+
+    if (!status) {
+        trma_mem_huge_populate_new(*memory, size);
+    }
+    return status;
 }
 
 static bool is_contiguous_shared(const struct construction *work) {

@@ -36,8 +36,8 @@ void *trma_host_symbol(const char *symbol);
 /* Pokes the host's progress engine. Only while the host has a communicator. */
 void trma_host_progress(void);
 
-/* True between MPI_Init and MPI_Finalize: MPI_COMM_WORLD and MPI_COMM_SELF can be used (a program that has only
- * sessions never can). */
+/* True between MPI_Init and MPI_Finalize: MPI_COMM_WORLD and MPI_COMM_SELF can be used (a program that has
+ * only sessions never can). */
 bool trma_host_has_world(void);
 
 /* A request of the host that is complete already, for R-operations that finish on return. */

@@ -109,9 +109,12 @@ static void announce(const struct trma_team *team) {
             continue;
         }
         trma_mem_door_name_closed(peer, closed, sizeof closed);
-        trma_log(TRMA_LOG_INFO, "rank %u of %u: its regions are %s%s%s%s; its private memory %s%s", i, team->size,
-                 peer->map_reason, closed[0] ? " (closed: " : "", closed, closed[0] ? ")" : "",
-                 peer->has_cma ? "is reached by CMA" : "is out of reach of CMA: ",
+        trma_log(TRMA_LOG_INFO, "rank %u of %u: its regions are %s%s%s%s; its private memory %s%s", i,
+                 team->size, peer->map_reason, closed[0] ? " (closed: " : "", closed, closed[0] ? ")" : "",
+                 !peer->has_cma ? "is out of reach of CMA: "
+                 : peer->memory_file
+                     ? "is reached by /proc/<pid>/mem, since the system calls of CMA are refused"
+                     : "is reached by CMA",
                  peer->has_cma ? "" : peer->cma_reason);
     }
 }

@@ -11,6 +11,7 @@
 #include "mem/mem_door.h"
 #include "mem/mem_heap.h"
 #include "mem/mem_map.h"
+#include "move/move_copy.h"
 #include "node/node_peer.h"
 #include "node/node_peer_process.h"
 
@@ -121,8 +122,28 @@ static void a_reused_pid_is_not_the_peer(void **state) {
     trma_node_peer_release(peer);
 }
 
+/* The calls of CMA alone are refused: its memory is reached as a file. */
+static void judge_without_calls(struct stage *stage) {
+    refuse_call(SYS_process_vm_readv, EPERM);
+    refuse_call(SYS_process_vm_writev, EPERM);
+    struct trma_peer *peer = acquire(&stage->identities[0]);
+    CHECK(peer->has_cma && peer->cma_reason == NULL && peer->memory_file != 0);
+    const struct trma_path path = {.peer = peer};
+    uintptr_t place = (uintptr_t)stage->identities[0].probe_address;
+    uint64_t words[2] = {0, 5};
+    CHECK(trma_move_read(&path, &words[0], place, 8) == TRMA_OK &&
+          words[0] == stage->identities[0].probe_value);
+    CHECK(trma_move_write(&path, &words[1], place, 8) == TRMA_OK);
+    CHECK(trma_move_read(&path, &words[0], place, 8) == TRMA_OK && words[0] == 5);
+    CHECK(trma_move_read(&path, &words[0], 8, 8) == TRMA_ERR_RANGE);
+    size_t descriptors = count_descriptors();
+    trma_node_peer_release(peer);
+    CHECK(count_descriptors() == descriptors - 1);
+}
+
 static void judge_without_cma(struct stage *stage) {
     refuse_call(SYS_process_vm_readv, EPERM);
+    refuse_call(SYS_pread64, EPERM);
     struct trma_peer *peer = acquire(&stage->identities[0]);
     CHECK(!peer->has_cma && strstr(peer->cma_reason, "refused") != NULL);
     CHECK(peer->is_mapped && trma_node_peer_is_alive(peer));
@@ -156,8 +177,8 @@ static void judge_without_descriptors(struct stage *stage) {
 
 static void what_is_refused_is_told(void **state) {
     (void)state;
-    void (*const judges[])(struct stage *) = {judge_without_cma, judge_without_pidfd, judge_switched_off,
-                                              judge_without_descriptors};
+    void (*const judges[])(struct stage *) = {judge_without_calls, judge_without_cma, judge_without_pidfd,
+                                              judge_switched_off, judge_without_descriptors};
     for (size_t i = 0; i < sizeof judges / sizeof judges[0]; i++) {
         struct stage *stage = stage_open();
         pid_t owner = child_start(live, stage);
@@ -225,7 +246,7 @@ static void judge_in_namespace_inner(struct stage *stage) {
     /* /proc is still that of the outer namespace: it leads to the peer's files, under a pid that is of no use
      * here. */
     struct trma_peer *peer = acquire(&stage->identities[0]);
-    CHECK(!peer->has_cma && peer->pid == 0 && peer->proc_pid != 0);
+    CHECK(peer->has_cma && peer->memory_file != 0 && peer->pid == 0 && peer->proc_pid != 0);
     CHECK(peer->is_mapped && strcmp(peer->map_reason, "mapped through /proc/<pid>/fd") == 0);
     CHECK(trma_node_peer_is_alive(peer));
     trma_node_peer_release(peer);

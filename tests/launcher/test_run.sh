@@ -22,12 +22,12 @@ preload_is() { # EXPECTED BEFORE : LD_PRELOAD in the program, when it was BEFORE
     }
 }
 preload_is "$lib/libtruerma-mpich.so" ""
-preload_is "$lib/libtruerma-mpich.so:$other" "$other"
-preload_is "$lib/libtruerma-mpich.so:$other:$other" "$other $other"
+preload_is "$other:$lib/libtruerma-mpich.so" "$other"
+preload_is "$other:$other:$lib/libtruerma-mpich.so" "$other $other"
 preload_is "$lib/libtruerma-mpich.so" "$lib/libtruerma-mpich.so"
 preload_is "$other:$lib/libtruerma-mpich.so" "$other::$lib/libtruerma-mpich.so:$lib/libtruerma-mpich.so"
-preload_is "$lib/libtruerma-mpich.so:$other" "$lib/libtruerma-openmpi.so:$other"
-preload_is "$lib/libtruerma-mpich.so:$other" "$lib/libtruerma-abi.so:$other"
+preload_is "$other:$lib/libtruerma-mpich.so" "$lib/libtruerma-openmpi.so:$other"
+preload_is "$other:$lib/libtruerma-mpich.so" "$lib/libtruerma-abi.so:$other"
 
 expect 0 '^loaded mpich$' env TRUERMA_ABI=mpich "${run[@]}" -- true --help
 expect 7 '^loaded mpich$' env TRUERMA_ABI=mpich "${run[@]}" sh -c 'exit 7'

@@ -134,7 +134,7 @@ static void fill_and_empty(long windows) {
 
 static void alive(long windows) {
     /* The shared heap's blocks find other places in the second round than in the first. */
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 2; round++) {
         fill_and_empty(windows);
     }
     struct footprint before = footprint_now();

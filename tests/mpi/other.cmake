@@ -123,3 +123,22 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
     truerma_add_mpi_test(mpi.romio.3 PROGRAM test-romio ARGS "${CMAKE_CURRENT_BINARY_DIR}/romio-${mpi}.data" RANKS 3 MPIS ${mpi}
                          ENVIRONMENT ROMIO_WRITE_AGGMETHOD=2 ROMIO_READ_AGGMETHOD=2 ${component})
 endforeach()
+
+# System calls that a container may refuse: a lesser path, or the host's windows. Without process_vm_writev Debian's Open MPI
+# alone makes no windows on private memory, so that it is left out there.
+add_executable(faults_refuse faults_refuse.c)
+foreach(mpi ${TRUERMA_MPIS_FOUND})
+    set(refusals memfd "pidfd,userfaultfd,membarrier")
+    if(mpi MATCHES pypi)
+        list(APPEND refusals process_vm "memfd,process_vm")
+    endif()
+    foreach(refused ${refusals})
+        string(REPLACE "," "-" name ${refused})
+        add_script_test(mpi.refused.${name}.${mpi} TIMEOUT 60 LABELS mpi
+            COMMAND ${TRUERMA_MPI_ENV} ${mpi} mpiexec -n 3 $<TARGET_FILE:faults_refuse> ${refused} $<TARGET_FILE:truerma> run
+                    "${CMAKE_BINARY_DIR}/mpi/${mpi}/test-lifecycle" one-by-one 60)
+        # Open MPI's messages would go by the same call.
+        set_tests_properties(mpi.refused.${name}.${mpi} PROPERTIES ENVIRONMENT
+            "OMPI_MCA_btl_vader_single_copy_mechanism=none;OMPI_MCA_smsc=^cma")
+    endforeach()
+endforeach()

@@ -99,7 +99,7 @@ static void own_pids(void) {
     }
 }
 
-static const char *value_of(char ***argument) {
+static char *value_of(char ***argument) {
     if (*++*argument == NULL) {
         fprintf(stderr, "place: a value is missing\n");
         exit(2);
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     (void)argc;
     for (argv++; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
         if (strcmp(*argv, "--refuse") == 0) {
-            refused = strdup(value_of(&argv));
+            refused = value_of(&argv);
         } else if (strcmp(*argv, "--apart") == 0) {
             is_apart = 1;
         } else if (strcmp(*argv, "--user") == 0) {

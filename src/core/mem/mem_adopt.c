@@ -17,7 +17,8 @@
 struct trma_adoption {
     size_t users; /* 0: it could not be given back yet */
     struct trma_memory_kind kind;
-    void *snapshot; /* while a fork is under way: what the child will find in its place */
+    bool has_strangers; /* see struct trma_page_range */
+    void *snapshot;     /* while a fork is under way: what the child will find in its place */
     struct trma_adoption *next;
     struct trma_region *region;
 };
@@ -142,12 +143,14 @@ static struct stretch largest_stretch(uintptr_t low, uintptr_t high) {
 }
 
 /* Enters what has been exchanged into the tables; false when memory is exhausted. */
-static bool enter_region(const struct trma_region *region, const struct trma_memory_kind *kind) {
+static bool enter_region(const struct trma_region *region, const struct trma_memory_kind *kind,
+                         bool has_strangers) {
     struct trma_adoption *adoption = malloc(sizeof *adoption);
     if (adoption == NULL) {
         return false;
     }
-    *adoption = (struct trma_adoption){.users = 1, .kind = *kind, .next = adoptions};
+    *adoption =
+        (struct trma_adoption){.users = 1, .kind = *kind, .has_strangers = has_strangers, .next = adoptions};
     trma_mem_region_lock();
     adoption->region = trma_mem_region_insert(region);
     if (adoption->region != NULL) {
@@ -162,7 +165,13 @@ static bool enter_region(const struct trma_region *region, const struct trma_mem
     return true;
 }
 
-static const char *judge(uintptr_t low, uintptr_t high, struct trma_memory_kind *kind, bool *has_threads) {
+/* Are there threads that must be held back? */
+static bool has_writers(bool has_strangers) {
+    return trma_mem_threads_may_write() || (has_strangers && trma_mem_threads_exist());
+}
+
+static const char *judge(uintptr_t low, uintptr_t high, bool has_strangers, struct trma_memory_kind *kind,
+                         bool *has_threads) {
     trma_mem_region_lock();
     bool is_scarce = trma_mem_region_descriptors_are_scarce();
     trma_mem_region_unlock();
@@ -173,17 +182,17 @@ static const char *judge(uintptr_t low, uintptr_t high, struct trma_memory_kind 
     if (reason != NULL) {
         return reason;
     }
-    *has_threads = trma_mem_threads_may_write();
+    *has_threads = has_writers(has_strangers);
     if (*has_threads && kind->is_file_backed) {
         return "it is static data, and other threads are running";
     }
     return NULL;
 }
 
-static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, const char **reason) {
+static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, bool has_strangers, const char **reason) {
     struct trma_memory_kind kind;
     bool has_threads;
-    *reason = judge(low, high, &kind, &has_threads);
+    *reason = judge(low, high, has_strangers, &kind, &has_threads);
     if (*reason != NULL) {
         return TRMA_ERR_REFUSED;
     }
@@ -204,7 +213,7 @@ static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, const char **re
         struct trma_exchange exchange = exchange_of(&region, &kind);
         exchange.has_threads = has_threads;
         status = trma_mem_pages_to_file(&exchange, reason);
-        if (status == TRMA_OK && !enter_region(&region, &kind)) {
+        if (status == TRMA_OK && !enter_region(&region, &kind, has_strangers)) {
             (void)trma_mem_pages_to_private(&exchange, low, high);
             *reason = "memory is exhausted";
             status = TRMA_ERR_NO_MEMORY;
@@ -238,9 +247,10 @@ static bool is_guardable(bool has_threads) {
 
 /* Only what is still mapped there: the program may have freed the memory under the window. False: nothing was
  * done, it must be tried again. */
-static bool give_back(struct trma_region *region, const struct trma_memory_kind *kind) {
-    struct trma_exchange exchange = exchange_of(region, kind);
-    exchange.has_threads = trma_mem_threads_may_write();
+static bool give_back(struct trma_adoption *adoption) {
+    const struct trma_region *region = adoption->region;
+    struct trma_exchange exchange = exchange_of(region, &adoption->kind);
+    exchange.has_threads = has_writers(adoption->has_strangers);
     struct return_work work = {.exchange = &exchange, .is_done = true};
     /* What there is no memory for stays shared: worse for the allocator, but not a byte is lost. */
     return is_guardable(exchange.has_threads) &&
@@ -264,8 +274,7 @@ static void give_back_leftovers(void) {
     struct trma_adoption **link = &adoptions;
     while (*link != NULL) {
         struct trma_adoption *adoption = *link;
-        if (adoption->users == 0 &&
-            (give_back(adoption->region, &adoption->kind) || !is_intact(adoption->region))) {
+        if (adoption->users == 0 && (give_back(adoption) || !is_intact(adoption->region))) {
             *link = adoption->next;
             trma_mem_region_lock();
             trma_mem_region_remove(adoption->region);
@@ -277,7 +286,6 @@ static void give_back_leftovers(void) {
     }
 }
 
-
 /* What can be had of these pages: adopts them, or joins who has. */
 static enum trma_status adopt_pages(struct trma_page_range pages, const char **reason) {
     if (pages.high == pages.low) {
@@ -288,7 +296,7 @@ static enum trma_status adopt_pages(struct trma_page_range pages, const char **r
     struct stretch best = largest_stretch(pages.low, pages.high);
     trma_mem_region_unlock();
     if (best.region == NULL) {
-        return adopt_gap(best.low, best.high, reason);
+        return adopt_gap(best.low, best.high, pages.has_strangers, reason);
     }
     if (best.region->kind == TRMA_REGION_ADOPTED) {
         best.region->adoption->users++;

@@ -2,15 +2,17 @@
 #include "mem_adopt_edges.h"
 
 #include <stdbool.h>
+#include <unistd.h>
 
+#include "mem_adopt_guard.h"
 #include "mem_adopt_maps.h"
 #include "mem_adopt_threads.h"
 #include "mem_backing.h"
 
 #define ARENA_ALIGNMENT ((uintptr_t)64 << 20)
 
-/* What glibc's malloc (2.0 to 2.40) has in front of every block: the size, with flags in its lowest bits. Of a
- * block with pages of its own `before` is the distance to the first of them. */
+/* What glibc's malloc (2.0 to 2.40) has in front of every block: the size, with flags in its lowest bits. Of
+ * a block with pages of its own `before` is the distance to the first of them. */
 struct block_header {
     size_t before;
     size_t size_and_flags;
@@ -53,6 +55,14 @@ static bool is_block_with_pages(uintptr_t address, size_t size) {
            trma_mem_edges_inner(address, size).low <= place + whole;
 }
 
+static bool can_hold_back(void) {
+    int userfault = trma_mem_guard_open_userfault();
+    if (userfault >= 0) {
+        close(userfault);
+    }
+    return userfault >= 0;
+}
+
 struct trma_page_range trma_mem_edges_choose(uintptr_t address, size_t size) {
     size_t page = trma_mem_page_size();
     struct trma_page_range inner = trma_mem_edges_inner(address, size);
@@ -67,9 +77,9 @@ struct trma_page_range trma_mem_edges_choose(uintptr_t address, size_t size) {
     if (trma_mem_maps_is_static_data(low, high)) {
         return inner;
     }
-    /* Without a whole page the one that there is may be a thread's stack or anything: only when alone. */
     bool is_alone = !trma_mem_threads_exist();
-    if (!is_alone && (inner.low == inner.high || !is_block_with_pages(address, size))) {
+    bool is_block = !is_alone && inner.low != inner.high && is_block_with_pages(address, size);
+    if (!is_alone && !is_block && (trma_mem_threads_may_write() || !can_hold_back())) {
         return inner;
     }
     if (low != inner.low && low % ARENA_ALIGNMENT == 0) {
@@ -78,5 +88,7 @@ struct trma_page_range trma_mem_edges_choose(uintptr_t address, size_t size) {
     if (high != inner.high && (high - page) % ARENA_ALIGNMENT == 0) {
         high = inner.high;
     }
-    return range_of(low, high);
+    struct trma_page_range chosen = range_of(low, high);
+    chosen.has_strangers = !is_block;
+    return chosen;
 }

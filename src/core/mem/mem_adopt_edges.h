@@ -2,17 +2,20 @@
 #ifndef TRMA_MEM_ADOPT_EDGES_H
 #define TRMA_MEM_ADOPT_EDGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * The pages at the edges of a range hold bytes of strangers: other data of this process. Adopting them is safe
- * when nobody can write to a stranger while the pages are exchanged, and nobody can reach it through the new
- * mapping who could not before:
+ * The pages at the edges of a range hold bytes of strangers: other data of this process. Adopting them is
+ * safe when nobody can write to a stranger while the pages are exchanged, and nobody can reach it through the
+ * new mapping who could not before:
  *  - peers map the page, but write only what the window has;
- *  - the caller is the only thread: trusted threads (mem_adopt.h) have strangers of their own on the heap,
- *    and with several threads a fork writes to locks on the heap before any handler runs. Or the strangers
- *    are known: of a big block of glibc's malloc, which has pages of its own, they are the block's header;
+ *  - the caller is the only thread. Or all others are trusted (mem_adopt.h), and userfaultfd holds back even
+ *    them, since they have strangers of their own on the heap. (In a process with several threads the child
+ * of a fork resets the locks of open FILEs before any handler runs: the threads that are trusted have none on
+ *    the heap, others may.) Or the strangers are known: of a big block of glibc's malloc, which has pages of
+ *    its own, they are the block's header;
  *  - the page is no static data, where libraries may have variables that the exchange itself needs;
  *  - the page is not the first one of a further arena of glibc's malloc (a multiple of 64 MiB), whose lock a
  *    fork releases in the child before any handler runs;
@@ -21,7 +24,8 @@
  */
 struct trma_page_range {
     uintptr_t low;
-    uintptr_t high; /* page boundaries; == low: nothing */
+    uintptr_t high;     /* page boundaries; == low: nothing */
+    bool has_strangers; /* that trusted threads may write to: they are held back as well */
 };
 
 /* The whole pages within [address, address + size). */

@@ -10,6 +10,7 @@
 #include "mem_adopt_pagemap.h"
 #include "mem_backing.h"
 #include "mem_huge.h"
+#include "mem_raw.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
@@ -24,7 +25,8 @@ static off_t offset_of(const struct trma_exchange *exchange, uintptr_t address) 
 
 static bool write_all(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
     while (low < high) {
-        ssize_t put = pwrite(exchange->file, (const void *)low, high - low, offset_of(exchange, low));
+        ssize_t put =
+            trma_mem_raw_pwrite(exchange->file, (const void *)low, high - low, offset_of(exchange, low));
         if (put > 0) {
             low += (size_t)put;
         } else if (put == 0 || errno != EINTR) {
@@ -36,7 +38,7 @@ static bool write_all(const struct trma_exchange *exchange, uintptr_t low, uintp
 
 static bool read_all(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high, char *to) {
     while (low < high) {
-        ssize_t got = pread(exchange->file, to, high - low, offset_of(exchange, low));
+        ssize_t got = trma_mem_raw_pread(exchange->file, to, high - low, offset_of(exchange, low));
         if (got > 0) {
             low += (size_t)got;
             to += got;
@@ -47,7 +49,8 @@ static bool read_all(const struct trma_exchange *exchange, uintptr_t low, uintpt
     return true;
 }
 
-static bool is_zero(uintptr_t page, size_t size) {
+/* A page of malloc may hold what a sanitizer does not want to be read. */
+__attribute__((no_sanitize("address", "thread"))) static bool is_zero(uintptr_t page, size_t size) {
     for (const uint64_t *word = (const uint64_t *)page; word < (const uint64_t *)(page + size); word++) {
         if (*word != 0) {
             return false;
@@ -88,8 +91,17 @@ static bool copy_to_file(const struct trma_exchange *exchange, int pagemap, uint
 }
 
 static bool map_file(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
-    return mmap((void *)low, high - low, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, exchange->file,
-                offset_of(exchange, low)) != MAP_FAILED;
+    return trma_mem_raw_mmap((void *)low, high - low, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                             exchange->file, offset_of(exchange, low)) != MAP_FAILED;
+}
+
+/*
+ * Maps the file where it is mapped already: nothing changes, but who watches the program's mappings (to keep
+ * pages registered with a device) learns that they are no longer what they were.
+ */
+static void tell_watchers(const struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
+    (void)mmap((void *)low, high - low, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, exchange->file,
+               offset_of(exchange, low));
 }
 
 /* Calls `visit` for each stretch of [low, high) that the file holds data for, until it answers false. */
@@ -183,6 +195,7 @@ enum trma_status trma_mem_pages_to_file(const struct trma_exchange *exchange, co
     enum trma_status status = pieces_to_file(exchange, pagemap, &end, reason);
     close(pagemap);
     if (status == TRMA_OK) {
+        tell_watchers(exchange, exchange->low, exchange->high);
         (void)visit_data(exchange, exchange->low, exchange->high, populate_stretch, NULL);
     } else {
         (void)trma_mem_pages_to_private(exchange, exchange->low, end);
@@ -202,7 +215,7 @@ static void restore_kind(const struct trma_memory_kind *kind, void *address, siz
                    {kind->is_mergeable, MADV_MERGEABLE}};
     for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++) {
         if (advices[i].is_set) {
-            (void)madvise(address, size, advices[i].advice);
+            (void)trma_mem_raw_madvise(address, size, advices[i].advice);
         }
     }
 }
@@ -233,11 +246,12 @@ static bool piece_in_place(const struct trma_exchange *exchange, uintptr_t low, 
     void *place = (void *)low;
     /* Without access at first: it must not be joined to a stranger next to it before it has its properties
      * back. */
-    if (mmap(place, high - low, PROT_NONE, private_flags(&exchange->kind) | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    if (trma_mem_raw_mmap(place, high - low, PROT_NONE, private_flags(&exchange->kind) | MAP_FIXED, -1, 0) ==
+        MAP_FAILED) {
         return false;
     }
     restore_kind(&exchange->kind, place, high - low);
-    if (mprotect(place, high - low, PROT_READ | PROT_WRITE) != 0) {
+    if (trma_mem_raw_mprotect(place, high - low, PROT_READ | PROT_WRITE) != 0) {
         (void)map_file(exchange, low, high);
         return false;
     }
@@ -266,7 +280,7 @@ static bool piece_by_move(const struct trma_exchange *exchange, struct trma_guar
     bool is_done = false;
     if (trma_mem_guard_hold(guard, low, high)) {
         is_done = visit_data(exchange, low, high, read_stretch, &to) &&
-                  mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)low) != MAP_FAILED;
+                  trma_mem_raw_move(copy, size, (void *)low) != MAP_FAILED;
         trma_mem_guard_let_go(guard, low, high);
     }
     /* The middle has moved away, unless it failed: what is left of the reservation goes in any case. */
@@ -285,6 +299,7 @@ bool trma_mem_pages_to_private(const struct trma_exchange *exchange, uintptr_t l
     }
     const struct trma_backing backing = {.descriptor = exchange->file};
     bool is_done = true;
+    tell_watchers(exchange, low, high);
     for (uintptr_t at = low, end; at < high && is_done; at = end) {
         end = piece_end(at, high);
         is_done = exchange->has_threads ? piece_by_move(exchange, &guard, at, end)

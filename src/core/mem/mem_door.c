@@ -77,7 +77,8 @@ void trma_mem_door_name_closed(const struct trma_peer *peer, char *text, size_t 
     text[0] = '\0';
     for (unsigned kind = 0; kind < TRMA_MEM_DOORS && used < size; kind++) {
         if ((closed & BIT(kind)) != 0) {
-            int written = snprintf(text + used, size - used, "%s%s", used != 0 ? ", " : "", doors[kind]->name);
+            int written =
+                snprintf(text + used, size - used, "%s%s", used != 0 ? ", " : "", doors[kind]->name);
             used += written > 0 ? (size_t)written : 0;
         }
     }

@@ -7,6 +7,7 @@
 
 #include "mem_adopt_pagemap.h"
 #include "mem_backing.h"
+#include "mem_raw.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
@@ -59,7 +60,7 @@ void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high) {
     for (uintptr_t at = first_extent(low); at + TRMA_HUGE_PAGE <= high && refusals < MOST_REFUSALS;
          at += TRMA_HUGE_PAGE) {
         *(volatile char *)at = 0; /* something to collapse, as above */
-        refusals = madvise((void *)at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0 ? 0 : refusals + 1;
+        refusals = trma_mem_raw_madvise((void *)at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0 ? 0 : refusals + 1;
     }
 }
 
@@ -75,4 +76,12 @@ size_t trma_mem_huge_populate(void *address, size_t size) {
         done += is_done ? TRMA_HUGE_PAGE : 0;
     }
     return done;
+}
+
+void trma_mem_huge_populate_new(void *address, size_t size) {
+    enum { PART = 16 };
+    long pages = sysconf(_SC_AVPHYS_PAGES);
+    if (size >= TRMA_HUGE_PAGE && pages > 0 && size <= (size_t)pages / PART * trma_mem_page_size()) {
+        (void)trma_mem_huge_populate(address, size);
+    }
 }

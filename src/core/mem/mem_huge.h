@@ -29,4 +29,8 @@ void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high);
  */
 size_t trma_mem_huge_populate(void *address, size_t size);
 
+/* The same for memory that the program has just asked for, when it is a small part of what the node has left:
+ * nobody knows yet how much of it will be touched. */
+void trma_mem_huge_populate_new(void *address, size_t size);
+
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "../node/node_gate.h"
 
@@ -29,7 +30,7 @@ struct batch {
     struct stretches remote;
 };
 
-/* process_vm_* is no longer tried on the peer. Others may be reading has_cma: the reason is there first. */
+/* CMA is no longer tried on the peer. Others may be reading has_cma: the reason is there first. */
 static enum trma_status refuse(struct trma_peer *peer) {
     __atomic_store_n(&peer->cma_reason, "the kernel refused process_vm_readv/writev on it during the run",
                      __ATOMIC_RELAXED);
@@ -86,22 +87,64 @@ static void stretches_drop(struct stretches *side, size_t bytes) {
     }
 }
 
+/* As process_vm_readv and writev, by the target's memory as a file: what the first stretches of both sides
+ * have in common. */
+static ssize_t carry_by_file(const struct batch *batch, int file) {
+    const struct iovec *local = batch->local.first;
+    const struct iovec *remote = batch->remote.first;
+    /* Both lists have a first stretch while there are bytes left. NOLINTNEXTLINE(clang-analyzer-core.*) */
+    const size_t size = local->iov_len < remote->iov_len ? local->iov_len : remote->iov_len;
+    const off_t place = (off_t)(uintptr_t)remote->iov_base;
+    const ssize_t carried = batch->is_write ? pwrite(file, local->iov_base, size, place)
+                                            : pread(file, local->iov_base, size, place);
+
+    if (carried < 0 && errno == EIO) {
+        errno = EFAULT;
+    } else if (carried == 0) {
+        errno = ESRCH; /* the memory went with its process */
+        return -1;
+    }
+    return carried;
+}
+
+static bool is_refusal(int error) {
+    return error == EPERM || error == EACCES || error == ENOSYS;
+}
+
+/* Carries what one system call does; -1 with errno set. */
+static ssize_t carry_some(const struct batch *batch) {
+    struct trma_peer *peer = batch->peer;
+    const struct stretches *local = &batch->local;
+    const struct stretches *remote = &batch->remote;
+    const int file = atomic_load_explicit(&peer->memory_file, memory_order_acquire);
+
+    if (file) {
+        return carry_by_file(batch, file - 1);
+    }
+    const ssize_t carried =
+        batch->is_write ? process_vm_writev(peer->pid, local->first, local->n, remote->first, remote->n, 0)
+                        : process_vm_readv(peer->pid, local->first, local->n, remote->first, remote->n, 0);
+    const int error = errno;
+    if (carried < 0 && is_refusal(error) && trma_node_peer_open_memory(peer)) {
+        return carry_by_file(batch, atomic_load_explicit(&peer->memory_file, memory_order_acquire) - 1);
+    }
+    errno = error;
+    return carried;
+}
+
 /*
  * One system call. The target must not exchange the pages behind its memory while bytes are on their way into
  * them, and what was read meanwhile is read again (node_gate.h). *error is 0 or the call's errno.
  */
 static enum trma_status call_kernel(const struct batch *batch, ssize_t *carried, int *error) {
-    const struct stretches *local = &batch->local;
-    const struct stretches *remote = &batch->remote;
     struct trma_gate *gate = batch->peer->gate;
-    const pid_t pid = batch->peer->pid;
     enum trma_status status = TRMA_OK;
     unsigned sequence = 0;
 
     if (batch->is_write) {
         status = gate ? trma_node_gate_enter(gate, batch->peer) : TRMA_OK;
         if (!status) {
-            *carried = process_vm_writev(pid, local->first, local->n, remote->first, remote->n, 0);
+            *carried = carry_some(batch);
             *error = *carried < 0 ? errno : 0;
             if (gate) {
                 trma_node_gate_leave(gate);
@@ -112,7 +155,7 @@ static enum trma_status call_kernel(const struct batch *batch, ssize_t *carried,
     do {
         status = gate ? trma_node_gate_read_begin(gate, batch->peer, &sequence) : TRMA_OK;
         if (!status) {
-            *carried = process_vm_readv(pid, local->first, local->n, remote->first, remote->n, 0);
+            *carried = carry_some(batch);
             *error = *carried < 0 ? errno : 0;
         }
     } while (!status && gate && !trma_node_gate_read_is_good(gate, sequence));

@@ -9,9 +9,7 @@
 #include "node_peer.h"
 #include "node_wait.h"
 
-enum {
-    YIELDS_PER_LIVENESS = 4096
-};
+enum { YIELDS_PER_LIVENESS = 4096 };
 
 /* A write of the largest size that one system call takes lasts less, on a machine with anything else to do
  * too. */

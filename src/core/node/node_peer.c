@@ -2,7 +2,9 @@
 #include "node_peer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -170,36 +172,70 @@ static void name_peer(struct trma_peer *peer) {
     }
 }
 
-static void probe_cma(struct trma_peer *peer) {
-    peer->has_cma = false;
-    if (!atomic_load(&cma_is_allowed)) {
-        peer->cma_reason = "switched off";
-        return;
+bool trma_node_peer_open_memory(struct trma_peer *peer) {
+    if (peer->proc_pid == 0 || !atomic_load(&cma_is_allowed)) {
+        return false;
     }
+    if (atomic_load_explicit(&peer->memory_file, memory_order_acquire) != 0) {
+        return true;
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)peer->proc_pid);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    uint64_t word = 0;
+    if (file < 0 ||
+        pread(file, &word, sizeof word, (off_t)peer->identity.probe_address) != (ssize_t)sizeof word ||
+        word != peer->identity.probe_value) {
+        if (file >= 0) {
+            close(file);
+        }
+        return false;
+    }
+    int none = 0;
+    /* Another thread may have been quicker. */
+    if (!atomic_compare_exchange_strong(&peer->memory_file, &none, file + 1)) {
+        close(file);
+    }
+    return true;
+}
+
+/* NULL when process_vm_readv works on the peer, else why not. */
+static const char *try_system_call(const struct trma_peer *peer) {
     if (peer->pid == 0) {
-        peer->cma_reason = "the peer is in another pid namespace and cannot be named";
-        return;
+        return "the peer is in another pid namespace and cannot be named";
     }
     uint64_t word = 0;
     struct iovec local = {.iov_base = &word, .iov_len = sizeof word};
     struct iovec remote = {.iov_base = (void *)(uintptr_t)peer->identity.probe_address,
                            .iov_len = sizeof word};
     ssize_t got = process_vm_readv(peer->pid, &local, 1, &remote, 1, 0);
-    if (got == (ssize_t)sizeof word) {
-        peer->has_cma = word == peer->identity.probe_value;
-        peer->cma_reason = peer->has_cma ? NULL : "the pid belongs to another process (pid namespaces?)";
-    } else if (got >= 0 || errno == EFAULT) {
-        peer->cma_reason = "the pid belongs to another process (pid namespaces?)";
-    } else if (errno == EPERM || errno == EACCES) {
-        peer->cma_reason =
-            trma_node_process_yama_scope() > 1
-                ? "refused: kernel.yama.ptrace_scope is above 1, an admin would have to lower it"
-                : "refused by the kernel: another user, a container's seccomp profile, or a security module";
-    } else if (errno == ENOSYS) {
-        peer->cma_reason = "the kernel or a container's seccomp profile has no process_vm_readv";
-    } else {
-        peer->cma_reason = errno == ESRCH ? "no process has the peer's pid" : "process_vm_readv failed";
+    if (got == (ssize_t)sizeof word && word == peer->identity.probe_value) {
+        return NULL;
     }
+    if (got >= 0 || errno == EFAULT) {
+        return "the pid belongs to another process (pid namespaces?)";
+    }
+    if (errno == EPERM || errno == EACCES) {
+        return trma_node_process_yama_scope() > 1
+                   ? "refused: kernel.yama.ptrace_scope is above 1, an admin would have to lower it"
+                   : "refused by the kernel: another user, a container's seccomp profile, or a security "
+                     "module";
+    }
+    if (errno == ENOSYS) {
+        return "the kernel or a container's seccomp profile has no process_vm_readv";
+    }
+    return errno == ESRCH ? "no process has the peer's pid" : "process_vm_readv failed";
+}
+
+static void probe_cma(struct trma_peer *peer) {
+    peer->has_cma = false;
+    if (!atomic_load(&cma_is_allowed)) {
+        peer->cma_reason = "switched off";
+        return;
+    }
+    const char *refusal = try_system_call(peer);
+    peer->has_cma = refusal == NULL || trma_node_peer_open_memory(peer);
+    peer->cma_reason = peer->has_cma ? NULL : refusal;
 }
 
 /*
@@ -208,8 +244,10 @@ static void probe_cma(struct trma_peer *peer) {
  */
 static bool pid_is_proven(const struct trma_peer *peer) {
     bool is_same_namespace = self.pid_namespace != 0 && self.pid_namespace == peer->identity.pid_namespace;
-    bool is_through_proc = peer->pid == peer->proc_pid && peer->map_reason == trma_mem_door_proc.taken;
-    return peer->pid != 0 && (is_same_namespace || peer->has_cma || is_through_proc ||
+    bool is_file = atomic_load_explicit(&peer->memory_file, memory_order_relaxed) != 0;
+    bool is_through_proc =
+        peer->pid == peer->proc_pid && (is_file || peer->map_reason == trma_mem_door_proc.taken);
+    return peer->pid != 0 && (is_same_namespace || (peer->has_cma && !is_file) || is_through_proc ||
                               peer->map_reason == trma_mem_door_pidfd.taken);
 }
 
@@ -300,6 +338,9 @@ void trma_node_peer_release(struct trma_peer *peer) {
         trma_mem_map_forget(peer);
         if (peer->beacon >= 0) {
             close(peer->beacon);
+        }
+        if (peer->memory_file != 0) {
+            close(peer->memory_file - 1);
         }
         free(entry);
     }

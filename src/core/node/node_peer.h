@@ -42,8 +42,8 @@ struct trma_peer {
     struct trma_identity identity;
     bool is_self;
     bool is_mapped;      /* the beacon could be mapped: control words of this peer can be reached */
-    atomic_bool has_cma; /* process_vm_readv was tried on this peer and gave the right bytes; cleared when
-                            refused later */
+    atomic_bool has_cma; /* process_vm_readv, or its memory as a file, was tried on this peer and gave the right
+                            bytes; cleared when refused later */
     const char
         *map_reason; /* why is_mapped is false, or which door was taken; static text in a user's words */
     const char *cma_reason; /* why has_cma is false; static text in a user's words, NULL when it works */
@@ -52,6 +52,8 @@ struct trma_peer {
     uint64_t start_time;    /* of the peer, as this process reads it; 0 when unknown */
     uint32_t doors_refused; /* for mem_door.c: ways that this peer has refused */
     uint32_t door_proven;   /* for mem_door.c: the way that last led to this peer */
+    atomic_int memory_file; /* 1 + a descriptor of the peer's /proc/<pid>/mem, which serves as CMA where the
+                               system calls are refused; 0: none */
     _Atomic(struct trma_gate *) gate; /* the peer's, mapped here; set by every team with it, always to the
                                          same, NULL before */
     int beacon; /* for node_peer.c: descriptor of the beacon, kept only where the pid cannot be named; else -1
@@ -77,6 +79,13 @@ bool trma_node_identity_is_near(const struct trma_identity *a, const struct trma
  */
 enum trma_status trma_node_peer_acquire(const struct trma_identity *identity, struct trma_peer **out);
 void trma_node_peer_release(struct trma_peer *peer);
+
+/*
+ * Opens the peer's memory as a file, for when process_vm_readv is refused: it asks the kernel for the same
+ * right, but by system calls that no container's profile refuses. False when that is refused as well, or when
+ * the file is not this peer's. Thread-safe.
+ */
+bool trma_node_peer_open_memory(struct trma_peer *peer);
 
 /*
  * True unless the process has certainly ended (a zombie has ended). Costs a few system calls: for waiters,

@@ -74,6 +74,22 @@ static int try_cma(struct subject *subject) {
     return error_or_ok(is_read && got == SUBJECT_WORD);
 }
 
+static int try_memory_file(struct subject *subject) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)subject->owner);
+    subject->word = 0; /* as above */
+    uint64_t got = 0;
+    errno = 0;
+    int opened = open(path, O_RDWR | O_CLOEXEC);
+    bool is_read = opened >= 0 &&
+                   pread(opened, &got, sizeof got, (off_t)(uintptr_t)&subject->word) == (ssize_t)sizeof got;
+    int result = error_or_ok(is_read && got == SUBJECT_WORD);
+    if (opened >= 0) {
+        close(opened);
+    }
+    return result;
+}
+
 static int try_proc(struct subject *subject) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)subject->owner, subject->descriptor);
@@ -169,6 +185,8 @@ static const struct trial trials[] = {
     {"CMA", try_cma, true, "any memory of a peer is read and written by one system call",
      "needs process_vm_readv in the container's profile (Docker: --cap-add SYS_PTRACE), yama.ptrace_scope <= "
      "1"},
+    {"/proc/<pid>/mem", try_memory_file, true, "the same, where the system calls of CMA are refused",
+     "needs /proc mounted and visible, yama.ptrace_scope <= 1"},
     {"/proc/<pid>/fd", try_proc, true, "regions are passed to peers of the same user",
      "needs /proc mounted and visible (hidepid=0 or 1 for the same user)"},
     {"pidfd_getfd", try_pidfd_getfd, true, "regions are passed where /proc is hidden",

@@ -169,7 +169,8 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         }
     }
     if (!status && window->is_dynamic) {
-        window->attachments = trma_win_attachments_create(&words->attached, options->adopt == TRMA_ADOPT_AT_ONCE);
+        window->attachments =
+            trma_win_attachments_create(&words->attached, options->adopt == TRMA_ADOPT_AT_ONCE);
         status = window->attachments ? TRMA_OK : TRMA_ERR_NO_MEMORY;
     }
     if (status) {

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Windows on ordinary memory (MPI_Win_create) and what their owner notices of them, 2 ranks. Beneath TrueRMA
+ * such memory may become a shared region in place, as TRUERMA_ADOPT says: all of this is run per policy.
+ *
+ * owner:  the owner's own computing on a window (triad, random reads) against plain memory on huge pages.
+ * cost:   a window on memory that was touched or not is made, carries `values` puts of 8 bytes with a flush
+ *         each, and is freed. All ranks together.
+ * hammer: `values` threads of the target increment words inside and beside a window that is made and freed
+ *         again and again; nothing may be lost. */
+#include "common/bench.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const struct bench_program program = {.name = "adopt",
+                                             .summary = "windows on ordinary memory, 2 ranks",
+                                             .modes = "owner,cost,hammer",
+                                             .flavours = "create,allocate",
+                                             .sizes = "4K,64M,512M",
+                                             .values = "4",
+                                             .values_help = "cost: puts; hammer: threads",
+                                             .reps = 7};
+
+enum { HUGE = 2 << 20, CYCLES = 1000 };
+
+/* Anonymous memory on a huge page's beginning, huge pages allowed; nothing is touched. */
+static char *map_memory(size_t bytes) {
+    char *reserved = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (reserved == MAP_FAILED) {
+        fprintf(stderr, "bench-adopt: no memory\n");
+        exit(1);
+    }
+    size_t lead = (HUGE - (uintptr_t)reserved % HUGE) % HUGE;
+    if (lead > 0)
+        munmap(reserved, lead);
+    if (lead < HUGE)
+        munmap(reserved + lead + bytes, HUGE - lead);
+    madvise(reserved + lead, bytes, MADV_HUGEPAGE);
+    return reserved + lead;
+}
+
+static double triad_us(double *a, size_t n) {
+    double start = bench_now_us(), *b = a + n, *c = b + n;
+    for (size_t i = 0; i < n; i++)
+        a[i] = b[i] + 3.0 * c[i];
+    return bench_now_us() - start;
+}
+
+/* Reads that depend on each other, so that none overlaps another: microseconds for each. */
+static double random_us(const uint64_t *words, size_t n, long reads) {
+    uint64_t at = 1;
+    double start = bench_now_us();
+    for (long i = 0; i < reads; i++)
+        at = at * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407) + words[(at >> 20) % n];
+    double us = (bench_now_us() - start) / (double)reads;
+    /* The result is used. */
+    return at == 0 ? us + 1e-9 : us;
+}
+
+static void compute(const struct bench *bench, const char *flavour, void *memory, size_t bytes) {
+    static struct bench_samples triad, reads;
+    size_t n = bytes / 3 / sizeof(double);
+    triad.count = reads.count = 0;
+    for (int i = -1; i < bench->options.reps; i++) {
+        double triad_time = triad_us(memory, n);
+        double read_time = random_us(memory, bytes / 8, 2000000);
+        if (i >= 0) {
+            bench_sample(&triad, triad_time);
+            bench_sample(&reads, read_time);
+        }
+    }
+    struct bench_cell cell = {.mode = "owner",
+                              .op = "triad",
+                              .flavour = flavour,
+                              .size = (long long)bytes,
+                              .bytes = (double)(n * 24)};
+    bench_emit(bench, &cell, &triad, 0);
+    cell = (struct bench_cell){
+        .mode = "owner", .op = "random_read", .flavour = flavour, .size = (long long)bytes};
+    bench_emit(bench, &cell, &reads, 0);
+}
+
+/* One rank computes at a time, the other has a small window. */
+static void owner(const struct bench *bench, size_t bytes) {
+    char *plain = map_memory(bytes);
+    size_t whole = bytes, mine = bench->rank == 0 ? bytes : 4096;
+    memset(plain, 0, mine);
+    if (bench->rank != 0)
+        bytes = mine;
+    compute(bench, "plain", plain, bytes);
+    char flavour[32];
+    for (int f = 0; bench_list_entry(bench->options.flavours, f, flavour, sizeof flavour); f++) {
+        MPI_Win win;
+        void *base = plain;
+        if (flavour[0] == 'c') {
+            MPI_Win_create(plain, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        } else {
+            MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+            memset(base, 0, bytes);
+        }
+        compute(bench, flavour, base, bytes);
+        MPI_Win_free(&win);
+        if (flavour[0] == 'c')
+            compute(bench, "freed", plain, bytes);
+    }
+    munmap(plain, whole);
+}
+
+static void cost(const struct bench *bench, size_t bytes, bool is_touched, long puts) {
+    static struct bench_samples samples;
+    samples.count = 0;
+    for (int i = 0; i < bench->options.reps; i++) {
+        char *memory = map_memory(bytes);
+        if (is_touched)
+            memset(memory, 1, bytes);
+        uint64_t word = bench_word((uint64_t)i, 1);
+        MPI_Win win;
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = bench_now_us();
+        MPI_Win_create(memory, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win_lock_all(0, win);
+        for (long k = 0; k < puts && bench->rank == 0; k++) {
+            MPI_Put(&word, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
+            MPI_Win_flush(1, win);
+        }
+        MPI_Win_unlock_all(win);
+        MPI_Win_free(&win);
+        double us = bench_now_us() - start;
+        MPI_Barrier(MPI_COMM_WORLD);
+        uint64_t came;
+        memcpy(&came, memory + 8, 8);
+        bench_verify(bench, bench->rank == 1 && puts > 0 && came != word, "a put into a created window");
+        bench_sample(&samples, us);
+        munmap(memory, bytes);
+    }
+    struct bench_cell cell = {.mode = "cost",
+                              .op = is_touched ? "touched" : "untouched",
+                              .flavour = "create",
+                              .size = (long long)bytes,
+                              .extra = {{.name = "puts", .value = (double)puts}}};
+    bench_emit(bench, &cell, &samples, 0);
+}
+
+struct incrementer {
+    pthread_t thread;
+    volatile long *words[2]; /* inside and beside the window */
+    long counts;
+    atomic_bool *stop;
+};
+
+static void *increment(void *object) {
+    struct incrementer *me = object;
+    while (!atomic_load_explicit(me->stop, memory_order_relaxed)) {
+        (*me->words[0])++;
+        (*me->words[1])++;
+        me->counts++;
+    }
+    return NULL;
+}
+
+static void hammer(const struct bench *bench, int threads) {
+    static struct bench_samples samples;
+    enum { PAGE = 4096, PAGES = 8, LEAD = 64 };
+    struct incrementer *crew = calloc((size_t)threads, sizeof *crew);
+    char *memory = bench_memory(PAGES * PAGE);
+    atomic_bool stop = false;
+    memset(memory, 0, PAGES * PAGE);
+    for (int t = 0; t < threads && bench->rank == 1; t++) {
+        /* Beside the window: on its first page, which it has not all of. */
+        crew[t].words[0] = (volatile long *)(memory + PAGE * (t % (PAGES - 2) + 1)) + t;
+        crew[t].words[1] = (volatile long *)memory + t % (LEAD / (int)sizeof(long));
+        crew[t].stop = &stop;
+        pthread_create(&crew[t].thread, NULL, increment, &crew[t]);
+    }
+    samples.count = 0;
+    long here = 0;
+    for (int i = 0; i < CYCLES; i++) {
+        MPI_Win win;
+        uint64_t word = bench_word((uint64_t)i, 2);
+        double start = bench_now_us();
+        MPI_Win_create(memory + LEAD, (PAGES - 1) * PAGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win_fence(0, win);
+        if (bench->rank == 0)
+            MPI_Put(&word, 8, MPI_BYTE, 1, (PAGES - 2) * PAGE, 8, MPI_BYTE, win);
+        MPI_Win_fence(0, win);
+        here += bench->rank == 1 && memcmp(memory + LEAD + (PAGES - 2) * PAGE, &word, 8) != 0;
+        MPI_Win_free(&win);
+        bench_sample(&samples, bench_now_us() - start);
+    }
+    atomic_store(&stop, true);
+    long counted = 0;
+    for (int t = 0; t < threads && bench->rank == 1; t++) {
+        pthread_join(crew[t].thread, NULL);
+        here += *crew[t].words[0] != crew[t].counts;
+        if (t < LEAD / (int)sizeof(long))
+            here += *crew[t].words[1] != crew[t].counts;
+        counted += crew[t].counts;
+    }
+    bench_verify(bench, here, "words incremented by threads while windows came and went");
+    MPI_Bcast(&counted, 1, MPI_LONG, 1, MPI_COMM_WORLD);
+    struct bench_cell cell = {
+        .mode = "hammer",
+        .op = "cycle",
+        .flavour = "create",
+        .size = (PAGES - 1) * PAGE,
+        .extra = {{.name = "threads", .value = threads}, {.name = "increments", .value = (double)counted}}};
+    bench_emit(bench, &cell, &samples, 0);
+    free(memory);
+    free(crew);
+}
+
+int main(int argc, char **argv) {
+    struct bench bench;
+    bench_begin(&bench, &program, argc, argv, 2, 2);
+    const struct bench_options *options = &bench.options;
+    for (int s = 0; s < options->sizes.count; s++) {
+        size_t bytes = (size_t)options->sizes.item[s];
+        if (bench_list_has(options->modes, "owner") && bytes > HUGE)
+            owner(&bench, bytes);
+        for (int v = 0; v < options->values.count && bench_list_has(options->modes, "cost"); v++) {
+            cost(&bench, bytes, false, options->values.item[v]);
+            cost(&bench, bytes, true, options->values.item[v]);
+        }
+    }
+    for (int v = 0; v < options->values.count && bench_list_has(options->modes, "hammer"); v++)
+        hammer(&bench, options->values.item[v] > 8 ? 8 : (int)options->values.item[v]);
+    return bench_end();
+}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call_visit.h"
 #include "face_log.h"
 
 /* The ABIs that a libmpi may have, one of which this library was built for. */
@@ -234,6 +235,8 @@ static void progress_in_session(void) {
 }
 
 void trma_host_progress(void) {
+    /* Who waits here may be the owner of a window that has earned its adoption meanwhile. */
+    trma_visit();
     enum { UNLIKELY_TAG = 32603 };
     int flag;
     int me = 0;

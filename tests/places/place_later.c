@@ -31,11 +31,11 @@ static void use(MPI_Win win, long base) {
         long value = base + i;
         long read = -1;
         long before = -1;
-        CHECK_SAME(MPI_Put(&value, 1, MPI_LONG, TARGET, 1 + i, 1, MPI_LONG, win), MPI_SUCCESS);
+        CHECK_CLASS(MPI_Put(&value, 1, MPI_LONG, TARGET, 1 + i, 1, MPI_LONG, win), MPI_SUCCESS);
         MPI_Win_flush(TARGET, win);
-        CHECK_SAME(MPI_Get(&read, 1, MPI_LONG, TARGET, 1 + i, 1, MPI_LONG, win), MPI_SUCCESS);
-        CHECK_SAME(MPI_Fetch_and_op(&value, &before, MPI_LONG, TARGET, 100 + i, MPI_REPLACE, win),
-                   MPI_SUCCESS);
+        CHECK_CLASS(MPI_Get(&read, 1, MPI_LONG, TARGET, 1 + i, 1, MPI_LONG, win), MPI_SUCCESS);
+        CHECK_CLASS(MPI_Fetch_and_op(&value, &before, MPI_LONG, TARGET, 100 + i, MPI_REPLACE, win),
+                    MPI_SUCCESS);
         MPI_Win_flush(TARGET, win);
         CHECK_SAME(read, value);
         CHECK_SAME(before, base == 1000 ? 0 : value - 1000);

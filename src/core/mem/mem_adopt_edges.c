@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "mem_adopt_guard.h"
 #include "mem_adopt_maps.h"
 #include "mem_adopt_threads.h"
 #include "mem_backing.h"
@@ -55,14 +54,6 @@ static bool is_block_with_pages(uintptr_t address, size_t size) {
            trma_mem_edges_inner(address, size).low <= place + whole;
 }
 
-static bool can_hold_back(void) {
-    int userfault = trma_mem_guard_open_userfault();
-    if (userfault >= 0) {
-        close(userfault);
-    }
-    return userfault >= 0;
-}
-
 struct trma_page_range trma_mem_edges_choose(uintptr_t address, size_t size) {
     size_t page = trma_mem_page_size();
     struct trma_page_range inner = trma_mem_edges_inner(address, size);
@@ -79,7 +70,7 @@ struct trma_page_range trma_mem_edges_choose(uintptr_t address, size_t size) {
     }
     bool is_alone = !trma_mem_threads_exist();
     bool is_block = !is_alone && inner.low != inner.high && is_block_with_pages(address, size);
-    if (!is_alone && !is_block && (trma_mem_threads_may_write() || !can_hold_back())) {
+    if (!is_alone && !is_block) {
         return inner;
     }
     if (low != inner.low && low % ARENA_ALIGNMENT == 0) {

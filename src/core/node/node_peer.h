@@ -42,8 +42,8 @@ struct trma_peer {
     struct trma_identity identity;
     bool is_self;
     bool is_mapped;      /* the beacon could be mapped: control words of this peer can be reached */
-    atomic_bool has_cma; /* process_vm_readv, or its memory as a file, was tried on this peer and gave the right
-                            bytes; cleared when refused later */
+    atomic_bool has_cma; /* process_vm_readv, or its memory as a file, was tried on this peer and gave the
+                            right bytes; cleared when refused later */
     const char
         *map_reason; /* why is_mapped is false, or which door was taken; static text in a user's words */
     const char *cma_reason; /* why has_cma is false; static text in a user's words, NULL when it works */

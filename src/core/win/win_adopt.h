@@ -51,9 +51,9 @@ void trma_win_adopt_follow(struct trma_window *window, uint32_t target);
 void trma_win_adopt_earn(struct trma_window *window, uint32_t target, uint64_t bytes);
 
 /*
- * The origin's side, when the kernel refuses CMA to the target from now on: asks the owner to adopt, and waits
- * until it comes by, with a bound. TRMA_OK: the owner has published its memory, see trma_win_adopt_follow.
- * TRMA_ERR_REFUSED: it cannot adopt, or did not come by in time.
+ * The origin's side, when the kernel refuses CMA to the target from now on: asks the owner to adopt, and
+ * waits until it comes by, with a bound. TRMA_OK: the owner has published its memory, see
+ * trma_win_adopt_follow. TRMA_ERR_REFUSED: it cannot adopt, or did not come by in time.
  */
 enum trma_status trma_win_adopt_demand(struct trma_window *window, uint32_t target);
 

@@ -47,7 +47,7 @@ struct trma_window_card {
     uint32_t memory_owner; /* the member whose region memory.ticket names */
     uint32_t usable;       /* 0: the member could not make what it needs */
     uint32_t reserved;
-    uint64_t adopted; /* for the member itself: what it owes trma_win_adopt_release */
+    uint64_t adopted;         /* for the member itself: what it owes trma_win_adopt_release */
     const char *adopt_reason; /* for the member itself: why its memory was not adopted, when that was tried */
 };
 

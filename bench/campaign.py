@@ -132,7 +132,7 @@ class Campaign:
                 wait_for_quiet(self.quiet_wait_s)
         self.pending.remove(job)
         self.store.put(key, job, outcome)
-        # A host that hangs or crashes by itself is a fact about it; everything else that goes wrong is an error.
+        # A host that is wrong, hangs or crashes by itself is a fact about it; everything else that goes wrong is an error.
         if outcome.status == "failed" or (outcome.status != "ok" and job.variant != ALONE):
             self.failures.append((job, outcome))
             self.progress.clear()

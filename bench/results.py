@@ -65,7 +65,7 @@ class Results:
         return self.find("", LIMIT, bench="limit", **wanted)
 
     def mishap(self, host, variant, program):
-        """How a program ended that did not end well (failed, crash, hang), or a dash."""
+        """How a program ended that did not end well (wrong, failed, crash, hang), or a dash."""
         return self.mishaps.get((host, variant, program), "–")
 
     def any_busy(self):

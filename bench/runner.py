@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the benchmark programs beneath a host MPI, alone or with TrueRMA, and keeps what they print.
 
-A job is one launch of one program. It ends in one of these ways: ok; failed (a check, a wrong command line); crash
+A job is one launch of one program. It ends in one of these ways: ok; wrong (a check); failed (a wrong command line); crash
 (ended by a signal, or without a word); hang (it was ended after its time limit). A job during which other processes used the machine is marked busy."""
 
 import dataclasses
@@ -47,7 +47,7 @@ class Job:
 
 @dataclasses.dataclass
 class Outcome:
-    status: str  # ok, failed, crash, hang
+    status: str  # ok, wrong, failed, crash, hang
     seconds: float
     other_cores: float  # what other processes used meanwhile, in cores
     busy: bool
@@ -181,8 +181,8 @@ def run(job, with_command, build=BUILD):
     if ended.hang:
         outcome.status, outcome.message = "hang", f"ended after {job.timeout_s:.0f} s"
     elif ended.returncode != 0 or not cells:
-        told = "CHECK FAILED" in ended.output or ended.returncode == 2
-        outcome.status = "failed" if told else "crash"
+        wrong = "CHECK FAILED" in ended.output
+        outcome.status = "wrong" if wrong else "failed" if ended.returncode == 2 else "crash"
         outcome.message = f"exit status {ended.returncode}: {last_words(ended.output)}"
     return outcome
 

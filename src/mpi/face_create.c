@@ -11,6 +11,7 @@
 #include "face_host.h"
 #include "face_log.h"
 #include "face_statistics.h"
+#include "face_type.h"
 #include "mem/mem_heap.h"
 #include "mem/mem_huge.h"
 #include "mem/mem_map.h"
@@ -359,6 +360,9 @@ int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
     struct outcome outcome;
     int code = MPI_SUCCESS;
 
+    /* The tables of types and operations are filled now, not by the first operation. */
+    (void)trma_type_find(MPI_BYTE);
+    (void)trma_op_find(MPI_SUM);
     *ours = false;
     if (!team || !team->core) {
         return MPI_SUCCESS;

@@ -3,8 +3,9 @@
 #define TEST_MEM_PROCESSES_H
 
 /*
- * For tests that need several processes: children that run a function, a page that all of them share, and waiting for
- * conditions with a deadline. Checks in children end the child with a message; the parent sees it by the exit status.
+ * For tests that need several processes: children that run a function, a page that all of them share, and
+ * waiting for conditions with a deadline. Checks in children end the child with a message; the parent sees it
+ * by the exit status.
  */
 
 #include <errno.h>
@@ -51,12 +52,12 @@
 
 #define TEST_DEADLINE_S 60
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: in process %d: %s\n", __FILE__, __LINE__, (int)getpid(), #condition);              \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: in process %d: %s\n", __FILE__, __LINE__, (int)getpid(), #condition);    \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
     } while (0)
 
 /* What the processes of a test share. */
@@ -68,7 +69,8 @@ struct stage {
 };
 
 static inline struct stage *stage_open(void) {
-    struct stage *stage = mmap(NULL, sizeof *stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct stage *stage =
+        mmap(NULL, sizeof *stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(stage != MAP_FAILED);
     return stage;
 }
@@ -109,7 +111,8 @@ static inline int child_join(pid_t pid) {
     return status;
 }
 
-/* Makes a system call fail with `error` in this process and its children from now on, as container profiles do. */
+/* Makes a system call fail with `error` in this process and its children from now on, as container profiles
+ * do. */
 static inline void refuse_call(int number, int error) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -119,7 +119,8 @@ static void hammering(void) {
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += 1;
     MPI_Win_lock_all(0, win);
-    /* The victim may die while it holds nothing: then the others are free to go on, until they need it for the fence. */
+    /* The victim may die while it holds nothing: then the others are free to go on, until they need it for
+     * the fence. */
     do {
         MPI_Accumulate(data, WORDS, MPI_UINT64_T, 0, 0, WORDS, MPI_UINT64_T, MPI_SUM, win);
         MPI_Win_flush(0, win);

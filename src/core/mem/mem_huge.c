@@ -59,7 +59,9 @@ void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high) {
     int refusals = 0;
     for (uintptr_t at = first_extent(low); at + TRMA_HUGE_PAGE <= high && refusals < MOST_REFUSALS;
          at += TRMA_HUGE_PAGE) {
-        *(volatile char *)at = 0; /* something to collapse, as above */
+        /* Something to collapse, as above; by the kernel: to AddressSanitizer the page is not ours to write.
+         */
+        (void)trma_mem_raw_madvise((void *)at, trma_mem_page_size(), MADV_POPULATE_WRITE);
         refusals = trma_mem_raw_madvise((void *)at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0 ? 0 : refusals + 1;
     }
 }

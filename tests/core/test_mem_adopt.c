@@ -59,8 +59,7 @@ static size_t adopted_regions(void) {
     return regions;
 }
 
-/* What smaps says about the mapping at an address: one of its numbers in KiB, and how many mappings [low,
- * high) has. */
+/* What smaps says about the mapping at an address: one of its numbers in KiB. */
 static size_t smaps_number(const void *address, const char *name) {
     FILE *stream = fopen("/proc/self/smaps", "r");
     CHECK(stream != NULL);
@@ -78,21 +77,6 @@ static size_t smaps_number(const void *address, const char *name) {
     }
     fclose(stream);
     return number;
-}
-
-static size_t mappings_within(const char *memory, size_t size) {
-    FILE *stream = fopen("/proc/self/maps", "r");
-    CHECK(stream != NULL);
-    char line[512];
-    size_t count = 0;
-    while (fgets(line, sizeof line, stream) != NULL) {
-        unsigned long low;
-        unsigned long high;
-        CHECK(sscanf(line, "%lx-%lx ", &low, &high) == 2);
-        count += low < (uintptr_t)memory + size && high > (uintptr_t)memory;
-    }
-    fclose(stream);
-    return count;
 }
 
 static size_t resident_pages(const char *memory, size_t size) {

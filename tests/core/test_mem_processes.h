@@ -158,4 +158,20 @@ static inline size_t count_descriptors(void) {
     return count;
 }
 
+/* How many mappings [memory, memory + size) has. */
+static inline size_t mappings_within(const char *memory, size_t size) {
+    FILE *stream = fopen("/proc/self/maps", "r");
+    CHECK(stream != NULL);
+    char line[512];
+    size_t count = 0;
+    while (fgets(line, sizeof line, stream) != NULL) {
+        unsigned long low;
+        unsigned long high;
+        CHECK(sscanf(line, "%lx-%lx ", &low, &high) == 2);
+        count += low < (uintptr_t)memory + size && high > (uintptr_t)memory;
+    }
+    fclose(stream);
+    return count;
+}
+
 #endif

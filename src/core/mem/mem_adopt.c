@@ -18,7 +18,8 @@ struct trma_adoption {
     size_t users; /* 0: it could not be given back yet */
     struct trma_memory_kind kind;
     bool has_strangers; /* see struct trma_page_range */
-    void *snapshot;     /* while a fork is under way: what the child will find in its place */
+    struct trma_stash stash;
+    void *snapshot; /* while a fork is under way: what the child will find in its place */
     struct trma_adoption *next;
     struct trma_region *region;
 };
@@ -28,13 +29,14 @@ static pthread_mutex_t adopt_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static struct trma_adoption *adoptions; /* guarded by adopt_lock */
 
-static struct trma_exchange exchange_of(const struct trma_region *region,
-                                        const struct trma_memory_kind *kind) {
+static struct trma_exchange exchange_of(const struct trma_region *region, const struct trma_memory_kind *kind,
+                                        struct trma_stash stash) {
     return (struct trma_exchange){.low = (uintptr_t)region->base,
                                   .high = (uintptr_t)region->base + region->size,
                                   .file = region->backing.descriptor,
                                   .file_offset = region->file_offset,
-                                  .kind = *kind};
+                                  .kind = *kind,
+                                  .stash = stash};
 }
 
 /*
@@ -45,7 +47,7 @@ static struct trma_exchange exchange_of(const struct trma_region *region,
 static void before_fork(void) {
     pthread_mutex_lock(&adopt_lock);
     for (struct trma_adoption *adoption = adoptions; adoption != NULL; adoption = adoption->next) {
-        struct trma_exchange exchange = exchange_of(adoption->region, &adoption->kind);
+        struct trma_exchange exchange = exchange_of(adoption->region, &adoption->kind, adoption->stash);
         adoption->snapshot = trma_mem_pages_snapshot(&exchange);
     }
 }
@@ -85,6 +87,7 @@ static void after_fork_in_child(void) {
         trma_mem_region_lock();
         trma_mem_region_remove(region);
         trma_mem_region_unlock();
+        trma_mem_stash_drop(&adoption->stash);
         free(adoption);
     }
     pthread_mutex_unlock(&adopt_lock);
@@ -143,14 +146,17 @@ static struct stretch largest_stretch(uintptr_t low, uintptr_t high) {
 }
 
 /* Enters what has been exchanged into the tables; false when memory is exhausted. */
-static bool enter_region(const struct trma_region *region, const struct trma_memory_kind *kind,
+static bool enter_region(const struct trma_region *region, const struct trma_exchange *exchange,
                          bool has_strangers) {
     struct trma_adoption *adoption = malloc(sizeof *adoption);
     if (adoption == NULL) {
         return false;
     }
-    *adoption =
-        (struct trma_adoption){.users = 1, .kind = *kind, .has_strangers = has_strangers, .next = adoptions};
+    *adoption = (struct trma_adoption){.users = 1,
+                                       .kind = exchange->kind,
+                                       .has_strangers = has_strangers,
+                                       .stash = exchange->stash,
+                                       .next = adoptions};
     trma_mem_region_lock();
     adoption->region = trma_mem_region_insert(region);
     if (adoption->region != NULL) {
@@ -210,11 +216,12 @@ static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, bool has_strang
         *reason = "shared memory is limited here, and pages that were never touched could fail later";
         status = TRMA_ERR_REFUSED;
     } else {
-        struct trma_exchange exchange = exchange_of(&region, &kind);
+        struct trma_exchange exchange = exchange_of(&region, &kind, (struct trma_stash){.base = NULL});
         exchange.has_threads = has_threads;
         status = trma_mem_pages_to_file(&exchange, reason);
-        if (status == TRMA_OK && !enter_region(&region, &kind, has_strangers)) {
+        if (status == TRMA_OK && !enter_region(&region, &exchange, has_strangers)) {
             (void)trma_mem_pages_to_private(&exchange, low, high);
+            trma_mem_stash_drop(&exchange.stash);
             *reason = "memory is exhausted";
             status = TRMA_ERR_NO_MEMORY;
         }
@@ -235,25 +242,15 @@ static void return_part(void *context, uintptr_t low, uintptr_t high) {
     work->is_done = trma_mem_pages_to_private(work->exchange, low, high) && work->is_done;
 }
 
-/* True when the threads that may write, if there are any, can be held back. */
-static bool is_guardable(bool has_threads) {
-    struct trma_guard guard;
-    if (trma_mem_guard_open(&guard, has_threads) != NULL) {
-        return false;
-    }
-    trma_mem_guard_close(&guard);
-    return true;
-}
-
 /* Only what is still mapped there: the program may have freed the memory under the window. False: nothing was
  * done, it must be tried again. */
 static bool give_back(struct trma_adoption *adoption) {
     const struct trma_region *region = adoption->region;
-    struct trma_exchange exchange = exchange_of(region, &adoption->kind);
+    struct trma_exchange exchange = exchange_of(region, &adoption->kind, adoption->stash);
     exchange.has_threads = has_writers(adoption->has_strangers);
     struct return_work work = {.exchange = &exchange, .is_done = true};
     /* What there is no memory for stays shared: worse for the allocator, but not a byte is lost. */
-    return is_guardable(exchange.has_threads) &&
+    return trma_mem_guard_is_possible(exchange.has_threads) &&
            trma_mem_maps_visit_file(exchange.low, exchange.high, region->backing.inode, return_part, &work);
 }
 
@@ -279,6 +276,7 @@ static void give_back_leftovers(void) {
             trma_mem_region_lock();
             trma_mem_region_remove(adoption->region);
             trma_mem_region_unlock();
+            trma_mem_stash_drop(&adoption->stash);
             free(adoption);
         } else {
             link = &adoption->next;

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "mem_adopt_guard.h"
 #include "mem_adopt_maps.h"
 #include "mem_adopt_threads.h"
 #include "mem_backing.h"
@@ -70,7 +71,7 @@ struct trma_page_range trma_mem_edges_choose(uintptr_t address, size_t size) {
     }
     bool is_alone = !trma_mem_threads_exist();
     bool is_block = !is_alone && inner.low != inner.high && is_block_with_pages(address, size);
-    if (!is_alone && !is_block) {
+    if (!is_alone && !is_block && (trma_mem_threads_may_write() || !trma_mem_guard_is_possible(true))) {
         return inner;
     }
     if (low != inner.low && low % ARENA_ALIGNMENT == 0) {

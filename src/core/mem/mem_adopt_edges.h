@@ -11,11 +11,11 @@
  * safe when nobody can write to a stranger while the pages are exchanged, and nobody can reach it through the
  * new mapping who could not before:
  *  - peers map the page, but write only what the window has;
- *  - the caller is the only thread. (In a process with several threads the child of a fork resets the locks
- * of open FILEs before any handler runs. And trusted threads have strangers of their own on the heap:
- * userfaultfd could hold them back, but pages that are given back under it are moved in from elsewhere, which
- * leaves the heap in pieces.) Or the strangers are known: of a big block of glibc's malloc, which has pages
- * of its own, they are the block's header;
+ *  - the caller is the only thread, or the others are trusted (mem_adopt.h) and userfaultfd holds them back.
+ *    The program's own threads may hold the lock of an open FILE, which the child of a fork in a process with
+ *    several threads resets before any handler runs; the host's helper threads have no FILE on the heap. Or
+ *    the strangers are known: of a big block of glibc's malloc, which has pages of its own, they are the
+ *    block's header;
  *  - the page is no static data, where libraries may have variables that the exchange itself needs;
  *  - the page is not the first one of a further arena of glibc's malloc (a multiple of 64 MiB), whose lock a
  *    fork releases in the child before any handler runs;

@@ -54,6 +54,15 @@ void trma_mem_guard_close(struct trma_guard *guard) {
     pthread_sigmask(SIG_SETMASK, &guard->signals, NULL);
 }
 
+bool trma_mem_guard_is_possible(bool has_threads) {
+    struct trma_guard guard;
+    if (trma_mem_guard_open(&guard, has_threads) != NULL) {
+        return false;
+    }
+    trma_mem_guard_close(&guard);
+    return true;
+}
+
 bool trma_mem_guard_hold(struct trma_guard *guard, uintptr_t low, uintptr_t high) {
     if (guard->userfault < 0) {
         return true;

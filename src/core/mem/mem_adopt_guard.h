@@ -28,6 +28,9 @@ int trma_mem_guard_open_userfault(void);
 const char *trma_mem_guard_open(struct trma_guard *guard, bool has_threads);
 void trma_mem_guard_close(struct trma_guard *guard);
 
+/* True when it would open. */
+bool trma_mem_guard_is_possible(bool has_threads);
+
 /*
  * Holds writes to [low, high) back, whole pages of one mapping; false when the kernel refuses. The calling
  * thread must not write there, nor read pages that are not there. What it does in between must not need a

@@ -16,7 +16,8 @@
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
 
-/* So much is exchanged at a time. */
+/* So much is exchanged at a time. Of what is not larger the mapping is kept (mem_adopt_stash.h); larger
+ * blocks have mappings of their own under every allocator. */
 #define PIECE ((size_t)32 << 20)
 
 static off_t offset_of(const struct trma_exchange *exchange, uintptr_t address) {
@@ -144,12 +145,32 @@ static bool populate_stretch(const struct trma_exchange *exchange, uintptr_t low
 }
 
 static uintptr_t piece_end(uintptr_t at, uintptr_t high) {
+    if (high - at <= PIECE) {
+        return high;
+    }
     uintptr_t end = (at + PIECE) & ~(PIECE - 1);
     return end < high ? end : high;
 }
 
-static enum trma_status piece_to_file(const struct trma_exchange *exchange, struct trma_guard *guard,
-                                      int pagemap, uintptr_t low, uintptr_t high, const char **reason) {
+/* The file takes the place of what has been copied to it. */
+static bool replace_by_file(struct trma_exchange *exchange, uintptr_t low, uintptr_t high) {
+    bool is_stashable = low == exchange->low && high == exchange->high && !exchange->kind.is_file_backed;
+    if (is_stashable) {
+        (void)trma_mem_stash_take(&exchange->stash, low, high);
+    }
+    if (map_file(exchange, low, high)) {
+        trma_mem_stash_empty(&exchange->stash);
+        return true;
+    }
+    if (exchange->stash.base != NULL) {
+        (void)trma_mem_stash_return(&exchange->stash, low, high);
+        trma_mem_stash_drop(&exchange->stash);
+    }
+    return false;
+}
+
+static enum trma_status piece_to_file(struct trma_exchange *exchange, struct trma_guard *guard, int pagemap,
+                                      uintptr_t low, uintptr_t high, const char **reason) {
     if (!exchange->kind.refuses_huge) {
         trma_mem_huge_prepare(exchange->file, (size_t)offset_of(exchange, low), pagemap, low, high);
     }
@@ -157,7 +178,7 @@ static enum trma_status piece_to_file(const struct trma_exchange *exchange, stru
         *reason = "other threads are running, and userfaultfd cannot hold back writes to this kind of memory";
         return TRMA_ERR_REFUSED;
     }
-    bool is_done = copy_to_file(exchange, pagemap, low, high) && map_file(exchange, low, high);
+    bool is_done = copy_to_file(exchange, pagemap, low, high) && replace_by_file(exchange, low, high);
     trma_mem_guard_let_go(guard, low, high);
     if (!is_done) {
         *reason = "there is no memory for a copy";
@@ -167,7 +188,7 @@ static enum trma_status piece_to_file(const struct trma_exchange *exchange, stru
 }
 
 /* All pieces; *end is where it stopped. */
-static enum trma_status pieces_to_file(const struct trma_exchange *exchange, int pagemap, uintptr_t *end,
+static enum trma_status pieces_to_file(struct trma_exchange *exchange, int pagemap, uintptr_t *end,
                                        const char **reason) {
     struct trma_guard guard;
     *end = exchange->low;
@@ -185,7 +206,7 @@ static enum trma_status pieces_to_file(const struct trma_exchange *exchange, int
     return status;
 }
 
-enum trma_status trma_mem_pages_to_file(const struct trma_exchange *exchange, const char **reason) {
+enum trma_status trma_mem_pages_to_file(struct trma_exchange *exchange, const char **reason) {
     int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (pagemap < 0) {
         *reason = "/proc/self/pagemap cannot be read";
@@ -238,6 +259,19 @@ static bool read_stretch(const struct trma_exchange *exchange, uintptr_t low, ui
     return read_all(exchange, low, high, base);
 }
 
+/* Into the mapping that was there before, which then goes back: the kernel joins it to its neighbours. */
+static bool piece_from_stash(const struct trma_exchange *exchange, struct trma_guard *guard, uintptr_t low,
+                             uintptr_t high) {
+    struct destination to = {.low = low, .base = trma_mem_stash_at(&exchange->stash, low)};
+    if (!trma_mem_guard_hold(guard, low, high)) {
+        return false;
+    }
+    bool is_done = visit_data(exchange, low, high, read_stretch, &to) &&
+                   trma_mem_stash_return(&exchange->stash, low, high);
+    trma_mem_guard_let_go(guard, low, high);
+    return is_done;
+}
+
 /*
  * Alone: fresh memory in place, which the kernel joins to its neighbours, so that the allocator's mremap
  * finds the one mapping that it made. Nobody sees the moment when it is empty.
@@ -280,7 +314,7 @@ static bool piece_by_move(const struct trma_exchange *exchange, struct trma_guar
     bool is_done = false;
     if (trma_mem_guard_hold(guard, low, high)) {
         is_done = visit_data(exchange, low, high, read_stretch, &to) &&
-                  trma_mem_raw_move(copy, size, (void *)low) != MAP_FAILED;
+                  trma_mem_raw_remap(copy, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)low) != MAP_FAILED;
         trma_mem_guard_let_go(guard, low, high);
     }
     /* The middle has moved away, unless it failed: what is left of the reservation goes in any case. */
@@ -302,8 +336,13 @@ bool trma_mem_pages_to_private(const struct trma_exchange *exchange, uintptr_t l
     tell_watchers(exchange, low, high);
     for (uintptr_t at = low, end; at < high && is_done; at = end) {
         end = piece_end(at, high);
-        is_done = exchange->has_threads ? piece_by_move(exchange, &guard, at, end)
-                                        : piece_in_place(exchange, at, end);
+        if (exchange->stash.base != NULL) {
+            is_done = piece_from_stash(exchange, &guard, at, end);
+        } else if (exchange->has_threads) {
+            is_done = piece_by_move(exchange, &guard, at, end);
+        } else {
+            is_done = piece_in_place(exchange, at, end);
+        }
         if (is_done) {
             trma_mem_backing_punch(&backing, (size_t)offset_of(exchange, at), end - at);
         }

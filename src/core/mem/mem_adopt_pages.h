@@ -8,6 +8,7 @@
 
 #include "../trma_status.h"
 #include "mem_adopt_maps.h"
+#include "mem_adopt_stash.h"
 
 /*
  * The exchange of pages: from private memory to a file mapped in its place, and back. Done piece by piece, so
@@ -19,11 +20,12 @@ struct trma_exchange {
     int file;
     size_t file_offset; /* of `low`; congruent to it modulo the size of a huge page */
     struct trma_memory_kind kind;
-    bool has_threads; /* others may write: they are held back meanwhile */
+    bool has_threads;        /* others may write: they are held back meanwhile */
+    struct trma_stash stash; /* kept from to_file for to_private, then to be dropped by the caller */
 };
 
 /* TRMA_OK: the file lies where the pages were. Else all is as it was, and *reason (static text) says why. */
-enum trma_status trma_mem_pages_to_file(const struct trma_exchange *exchange, const char **reason);
+enum trma_status trma_mem_pages_to_file(struct trma_exchange *exchange, const char **reason);
 
 /* The reverse, for the part [low, high) of the exchange; false when there is no memory: the rest stays on the
  * file. */

@@ -28,8 +28,13 @@ static inline int trma_mem_raw_mprotect(void *address, size_t size, int protecti
     return (int)syscall(SYS_mprotect, address, size, protection);
 }
 
-static inline void *trma_mem_raw_move(void *from, size_t size, void *to) {
-    return (void *)(uintptr_t)syscall(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+static inline int trma_mem_raw_munmap(void *address, size_t size) {
+    return (int)syscall(SYS_munmap, address, size);
+}
+
+/* mremap that keeps the size; `flags` has MREMAP_FIXED. */
+static inline void *trma_mem_raw_remap(void *from, size_t size, int flags, void *to) {
+    return (void *)(uintptr_t)syscall(SYS_mremap, from, size, size, flags, to);
 }
 
 static inline ssize_t trma_mem_raw_pread(int file, void *to, size_t size, off_t offset) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mem_adopt_query.h"
+
 /* VmFlags of smaps (proc(5)) that matter here. */
 enum vma_flag {
     FLAG_GROWS_DOWN = 1U << 0,
@@ -83,6 +85,10 @@ static char *next_line(struct line_reader *reader) {
     }
 }
 
+static bool is_ring(const char *name) {
+    return strstr(name, "anon_inode:[io_uring]") != NULL || strstr(name, "/[aio]") != NULL;
+}
+
 /* "low-high rwxp offset major:minor inode   path"; false for the other lines of smaps. */
 static bool parse_vma(char *line, struct vma *vma) {
     char *at = line;
@@ -102,7 +108,7 @@ static bool parse_vma(char *line, struct vma *vma) {
     (void)strtoull(at + 1, &at, 16); /* and minor, after a colon */
     vma->inode = strtoull(at, &at, 10);
     vma->is_stack = strstr(at, "[stack") != NULL;
-    vma->is_asynchronous = strstr(at, "anon_inode:[io_uring]") != NULL || strstr(at, "/[aio]") != NULL;
+    vma->is_asynchronous = is_ring(at);
     return true;
 }
 
@@ -206,22 +212,53 @@ static bool open_reader(struct line_reader *reader, const char *path) {
     return reader->descriptor >= 0;
 }
 
-/* A ring anywhere in the process means that the kernel may write to any of its memory at any moment. */
-static const char *judge_process(void) {
+/*
+ * Calls `visit` for each shared mapping that reaches beyond `low`, in the order of their addresses, until it
+ * answers false; false when /proc does not tell.
+ */
+static bool visit_shared(uintptr_t low, bool (*visit)(const struct vma *vma, void *context), void *context) {
     struct line_reader reader;
     if (!open_reader(&reader, "/proc/self/maps")) {
-        return "/proc/self/maps cannot be read";
+        return false;
     }
-    const char *reason = NULL;
-    struct vma vma;
-    for (char *line = next_line(&reader); line != NULL && reason == NULL; line = next_line(&reader)) {
-        if (parse_vma(line, &vma) && vma.is_asynchronous) {
-            reason = "the program uses asynchronous input and output (io_uring or aio), which may write at "
-                     "any moment";
+    struct trma_query_mapping mapping = {.high = low};
+    enum trma_query_answer answer;
+    bool go_on = true;
+    while (go_on &&
+           (answer = trma_mem_query_shared(reader.descriptor, mapping.high, &mapping)) == TRMA_QUERY_FOUND) {
+        struct vma vma = {.low = mapping.low,
+                          .high = mapping.high,
+                          .inode = mapping.inode,
+                          .is_asynchronous = is_ring(mapping.name)};
+        go_on = visit(&vma, context);
+    }
+    if (go_on && answer == TRMA_QUERY_UNKNOWN) {
+        struct vma vma;
+        for (char *line = next_line(&reader); line != NULL && go_on; line = next_line(&reader)) {
+            if (parse_vma(line, &vma) && vma.high > low && vma.permissions[3] == 's') {
+                go_on = visit(&vma, context);
+            }
         }
     }
     close(reader.descriptor);
-    return reason;
+    return true;
+}
+
+static bool is_no_ring(const struct vma *vma, void *context) {
+    bool *has_ring = context;
+    *has_ring = vma->is_asynchronous;
+    return !*has_ring;
+}
+
+/* A ring anywhere in the process means that the kernel may write to any of its memory at any moment. */
+static const char *judge_process(void) {
+    bool has_ring = false;
+    if (!visit_shared(0, is_no_ring, &has_ring)) {
+        return "/proc/self/maps cannot be read";
+    }
+    return has_ring ? "the program uses asynchronous input and output (io_uring or aio), which may write at "
+                      "any moment"
+                    : NULL;
 }
 
 /* Walks the mappings that overlap [low, high), flags included. */
@@ -273,32 +310,40 @@ const char *trma_mem_maps_judge(uintptr_t low, uintptr_t high, struct trma_memor
     return reason;
 }
 
-bool trma_mem_maps_visit_file(uintptr_t low, uintptr_t high, uint64_t inode,
-                              void (*visit)(void *context, uintptr_t low, uintptr_t high), void *context) {
-    /* Found first, visited then: a visitor may change the mappings. */
-    enum { MOST_PARTS = 64 };
+/* Parts of [low, high) that a file is mapped to. */
+struct file_parts {
+    uintptr_t low;
+    uintptr_t high;
+    uint64_t inode;
+    size_t n;
     struct {
         uintptr_t low;
         uintptr_t high;
-    } parts[MOST_PARTS];
-    size_t n = 0;
-    struct line_reader reader;
-    if (!open_reader(&reader, "/proc/self/maps")) {
+    } parts[64];
+};
+
+static bool collect_part(const struct vma *vma, void *context) {
+    struct file_parts *found = context;
+    if (vma->low >= found->high) {
         return false;
     }
-    struct vma vma;
-    for (char *line = next_line(&reader); line != NULL; line = next_line(&reader)) {
-        bool is_part = parse_vma(line, &vma) && vma.high > low && vma.low < high && vma.inode == inode &&
-                       vma.permissions[3] == 's';
-        if (is_part && n < MOST_PARTS) {
-            parts[n].low = vma.low > low ? vma.low : low;
-            parts[n].high = vma.high < high ? vma.high : high;
-            n++;
-        }
+    if (vma->inode == found->inode && found->n < sizeof found->parts / sizeof found->parts[0]) {
+        found->parts[found->n].low = vma->low > found->low ? vma->low : found->low;
+        found->parts[found->n].high = vma->high < found->high ? vma->high : found->high;
+        found->n++;
     }
-    close(reader.descriptor);
-    for (size_t i = 0; i < n; i++) {
-        visit(context, parts[i].low, parts[i].high);
+    return true;
+}
+
+bool trma_mem_maps_visit_file(uintptr_t low, uintptr_t high, uint64_t inode,
+                              void (*visit)(void *context, uintptr_t low, uintptr_t high), void *context) {
+    struct file_parts found = {.low = low, .high = high, .inode = inode};
+    if (!visit_shared(low, collect_part, &found)) {
+        return false;
+    }
+    /* Found first, visited then: a visitor may change the mappings. */
+    for (size_t i = 0; i < found.n; i++) {
+        visit(context, found.parts[i].low, found.parts[i].high);
     }
     return true;
 }

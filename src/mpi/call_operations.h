@@ -2,10 +2,9 @@
 #ifndef TRMA_CALL_OPERATIONS_H
 #define TRMA_CALL_OPERATIONS_H
 
-#include <string.h>
-
 #include "face_type.h"
 #include "face_window.h"
+#include "move/move_bytes.h"
 #include "win/win_operation.h"
 
 /*
@@ -48,17 +47,6 @@ static inline void *trma_operation_quick(struct trma_win *window, MPI_Count orig
     return trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp, *bytes);
 }
 
-/* Copies; one word without a call, since most operations of message-rate kind are one word. */
-static inline void trma_operation_copy(void *to, const void *from, size_t bytes) {
-    if (bytes == sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, from, sizeof word);
-        memcpy(to, &word, sizeof word);
-    } else {
-        memmove(to, from, bytes);
-    }
-}
-
 static inline int trma_call_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                                 MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                                 MPI_Count target_count, MPI_Datatype target_datatype) {
@@ -67,7 +55,7 @@ static inline int trma_call_Put(struct trma_win *window, const void *origin_addr
                                         target_count, target_datatype, &bytes);
 
     if (__builtin_expect(target != NULL, 1)) {
-        trma_operation_copy(target, origin_addr, bytes);
+        trma_move_copy_bytes(target, origin_addr, bytes);
         return MPI_SUCCESS;
     }
     return trma_operation_put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
@@ -82,7 +70,7 @@ static inline int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_
                                         target_count, target_datatype, &bytes);
 
     if (__builtin_expect(target != NULL, 1)) {
-        trma_operation_copy(origin_addr, target, bytes);
+        trma_move_fetch_bytes(origin_addr, target, bytes);
         return MPI_SUCCESS;
     }
     return trma_operation_get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "mem/mem_heap.h"
+#include "move/move_bytes.h"
 #include "win/win_epoch.h"
 
 /* Gates of a scene. */

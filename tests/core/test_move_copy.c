@@ -285,25 +285,6 @@ static void test_mixed_dense(void **context) {
     trma_move_layout_release(byte);
 }
 
-static void test_dense_fast_way(void **context) {
-    struct fixture *fixture = *context;
-    const struct trma_path path = fixture_path(fixture, SHARED_START, SHARED_END);
-    const uintptr_t low = path.mapped_low;
-    uint64_t state = 9;
-    for (size_t size = 0; size < 70; size++) {
-        fixture_fill(fixture, false, &state);
-        assert_true(trma_move_put_dense(&path, low + size, fixture->origin + 1, size));
-        memcpy(fixture->model + SHARED_START + size, fixture->origin + 1, size);
-        assert_true(trma_move_get_dense(&path, low + 1000, fixture->origin + 500, size));
-        memcpy(fixture->origin_model + 500, fixture->model + SHARED_START + 1000, size);
-        fixture_check(fixture, false);
-        assert_true(trma_move_put_dense(&path, path.mapped_high - size, fixture->origin, size));
-        assert_false(trma_move_put_dense(&path, path.mapped_high - size, fixture->origin, size + 1));
-        assert_false(trma_move_get_dense(&path, low - 1, fixture->origin, size));
-    }
-    assert_false(trma_move_put_dense(&path, low, fixture->origin, SIZE_MAX));
-}
-
 /* The process itself needs no mapping, and may move within one buffer. */
 static void test_self(void **context) {
     (void)context;
@@ -332,8 +313,6 @@ static void test_self(void **context) {
     memmove(model + 10, model, 100);
     assert_int_equal(trma_move_read(&bare, buffer, (uintptr_t)buffer + 200, 100), TRMA_OK);
     memmove(model, model + 200, 100);
-    assert_true(trma_move_put_dense(&whole, (uintptr_t)buffer + 20, buffer, 100));
-    memmove(model + 20, model, 100);
     assert_int_equal(trma_move_put(&whole, &there, &here, &outstanding), TRMA_OK);
     memmove(model, model + 50, 300);
     assert_memory_equal(buffer, model, sizeof buffer);
@@ -389,10 +368,8 @@ static void test_block_lengths(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mapped),         cmocka_unit_test(test_cma),
-        cmocka_unit_test(test_mixed),          cmocka_unit_test(test_mixed_dense),
-        cmocka_unit_test(test_self),           cmocka_unit_test(test_block_lengths),
-        cmocka_unit_test(test_dense_fast_way),
+        cmocka_unit_test(test_mapped),      cmocka_unit_test(test_cma),  cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_mixed_dense), cmocka_unit_test(test_self), cmocka_unit_test(test_block_lengths),
     };
     return cmocka_run_group_tests(tests, fixture_start, fixture_stop);
 }

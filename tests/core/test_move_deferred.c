@@ -148,18 +148,15 @@ static void check_deferred(const struct trma_mover *mover) {
     assert_int_equal(trma_move_layout_make_element(TRMA_ELEMENT_FLOAT64, &real), TRMA_OK);
     assert_int_equal(trma_move_layout_make_vector(LEAST / 8, 1, 32, real, &column), TRMA_OK);
 
-    /* Small ones are done at once, by load/store, also on the fast way. */
+    /* Small ones are done at once, by load/store. */
     const struct trma_extent small_here = extent(byte, (uintptr_t)origin, LEAST - 1);
     const struct trma_extent small_there = extent(byte, path.mapped_low, LEAST - 1);
     assert_int_equal(trma_move_put(&path, &small_here, &small_there, &outstanding), TRMA_OK);
     assert_true(trma_move_test(&outstanding));
     assert_memory_equal(memory, origin, LEAST - 1);
-    assert_true(trma_move_put_dense(&path, path.mapped_low, origin + 1, LEAST - 1));
-    assert_memory_equal(memory, origin + 1, LEAST - 1);
     memset(memory, 0, LEAST);
 
     /* Large ones are not, neither dense nor strided, and the layouts may go meanwhile. */
-    assert_false(trma_move_put_dense(&path, path.mapped_low, origin, LEAST));
     const struct trma_extent here = extent(byte, (uintptr_t)origin, LEAST);
     const struct trma_extent there = extent(column, path.mapped_low + 64, 1);
     const struct trma_extent dense_there = extent(byte, path.mapped_low + 32768, LEAST);
@@ -200,7 +197,6 @@ static void check_deferred(const struct trma_mover *mover) {
 
     trma_move_mover_set(NULL, 0);
     queue_set(false, false, TRMA_OK);
-    assert_true(trma_move_put_dense(&path, path.mapped_low, origin, LEAST));
     assert_int_equal(trma_move_put(&path, &here, &dense_there, &outstanding), TRMA_OK);
     assert_true(trma_move_test(&outstanding));
     trma_move_layout_release(byte);

@@ -20,19 +20,19 @@ struct batch {
 /* Where the target's bytes of one operation lie. */
 enum reach { REACH_MAPPED, REACH_REMOTE, REACH_MIXED };
 
-atomic_size_t trma_move_deferred_least = SIZE_MAX;
+static atomic_size_t deferred_least = SIZE_MAX;
 static _Atomic(const struct trma_mover *) deferred_mover = NULL;
 
 void trma_move_mover_set(const struct trma_mover *mover, size_t least) {
     /* Release: who sees the limit or the pointer sees the mover's table. A limit without mover, in between,
      * does no harm. */
     atomic_store_explicit(&deferred_mover, mover, memory_order_release);
-    atomic_store_explicit(&trma_move_deferred_least, mover != NULL ? least : SIZE_MAX, memory_order_release);
+    atomic_store_explicit(&deferred_least, mover != NULL ? least : SIZE_MAX, memory_order_release);
 }
 
 /* The mover for the mapped part of an operation of `size` bytes. */
 static const struct trma_mover *mover_for(size_t size) {
-    if (size < atomic_load_explicit(&trma_move_deferred_least, memory_order_acquire)) {
+    if (size < atomic_load_explicit(&deferred_least, memory_order_acquire)) {
         return &trma_move_mover_map;
     }
     const struct trma_mover *mover = atomic_load_explicit(&deferred_mover, memory_order_acquire);

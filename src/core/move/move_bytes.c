@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "move_bytes.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef void copier(void *to, const void *from, size_t size);
+
+static void copy_by_library(void *to, const void *from, size_t size) {
+    memmove(to, from, size);
+}
+
+#if defined(__x86_64__)
+typedef int64_t vector32 __attribute__((vector_size(32), aligned(1), may_alias));
+typedef int64_t vector64 __attribute__((vector_size(64), aligned(1), may_alias));
+
+/*
+ * Four vectors at a time from the end, whose stores are aligned; the first four and the last one, which
+ * overlap those, are read before anything is written and written at the end.
+ */
+#define DEFINE_BACKWARD_COPY(name, vector, instructions)                                                     \
+    __attribute__((target(instructions))) static void name(void *to, const void *from, size_t size) {        \
+        const size_t width = sizeof(vector);                                                                 \
+        const char *source = from;                                                                           \
+        char *target = to;                                                                                   \
+        const vector first0 = *(const vector *)source;                                                       \
+        const vector first1 = *(const vector *)(source + width);                                             \
+        const vector first2 = *(const vector *)(source + 2 * width);                                         \
+        const vector first3 = *(const vector *)(source + 3 * width);                                         \
+        const vector last = *(const vector *)(source + size - width);                                        \
+        size_t left = size - ((uintptr_t)target + size) % width;                                             \
+        while (left > 4 * width) {                                                                           \
+            const vector block3 = *(const vector *)(source + left - width);                                  \
+            const vector block2 = *(const vector *)(source + left - 2 * width);                              \
+            const vector block1 = *(const vector *)(source + left - 3 * width);                              \
+            const vector block0 = *(const vector *)(source + left - 4 * width);                              \
+            *(vector *)(target + left - width) = block3;                                                     \
+            *(vector *)(target + left - 2 * width) = block2;                                                 \
+            *(vector *)(target + left - 3 * width) = block1;                                                 \
+            *(vector *)(target + left - 4 * width) = block0;                                                 \
+            left -= 4 * width;                                                                               \
+        }                                                                                                    \
+        *(vector *)target = first0;                                                                          \
+        *(vector *)(target + width) = first1;                                                                \
+        *(vector *)(target + 2 * width) = first2;                                                            \
+        *(vector *)(target + 3 * width) = first3;                                                            \
+        *(vector *)(target + size - width) = last;                                                           \
+    }
+
+DEFINE_BACKWARD_COPY(copy_by_64, vector64, "avx512f")
+DEFINE_BACKWARD_COPY(copy_by_32, vector32, "avx2")
+#endif
+
+static copier *choose(void) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        return copy_by_64;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return copy_by_32;
+    }
+#endif
+    return copy_by_library;
+}
+
+void trma_move_copy_middle(void *to, const void *from, size_t size) {
+    static _Atomic(copier *) chosen;
+
+    /* Relaxed: every thread that finds NULL computes the same address. */
+    copier *copy = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (!copy) {
+        copy = choose();
+        atomic_store_explicit(&chosen, copy, memory_order_relaxed);
+    }
+    uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
+    if (distance < size || -distance < size) {
+        copy = copy_by_library; /* they overlap */
+    }
+    copy(to, from, size);
+}

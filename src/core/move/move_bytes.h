@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_MOVE_BYTES_H
+#define TRMA_MOVE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * The sizes, in bytes, for which the C library turns to the processor's string instructions too early: both
+ * sides still fit into the first cache, where plain vector loads and stores take half to two thirds of the
+ * time (measured on an AMD EPYC with AVX-512: 4 KiB in 16-26 ns against 30-46, 8 KiB in 32-42 against 54-74).
+ */
+enum { TRMA_MOVE_MIDDLE_MORE_THAN = 2048, TRMA_MOVE_MIDDLE_MOST = 16384 };
+
+static inline bool trma_move_is_middle(size_t size) {
+    return size > TRMA_MOVE_MIDDLE_MORE_THAN && size <= TRMA_MOVE_MIDDLE_MOST;
+}
+
+/*
+ * memmove for such sizes, with the widest vectors that the processor has; memmove itself where it has none.
+ * From the last byte to the first: a load is then never mistaken for one that depends on a store just made,
+ * as it is when the two sides lie a few bytes apart modulo 4 KiB (a page and a block of malloc do).
+ * Thread-safe.
+ */
+void trma_move_copy_middle(void *to, const void *from, size_t size);
+
+/* memmove, with the sizes of one number in line. Thread-safe. */
+static inline void trma_move_copy_bytes(void *to, const void *from, size_t size) {
+    uint64_t eight;
+    uint32_t four;
+    if (size == sizeof eight) {
+        memcpy(&eight, from, sizeof eight);
+        memcpy(to, &eight, sizeof eight);
+    } else if (size == sizeof four) {
+        memcpy(&four, from, sizeof four);
+        memcpy(to, &four, sizeof four);
+    } else {
+        memmove(to, from, size);
+    }
+}
+
+/*
+ * The same for data that is fetched into memory of the caller's own. Not for what is written to others: lines
+ * that another processor has are taken over faster by the string instructions, which do not read them first.
+ */
+static inline void trma_move_fetch_bytes(void *to, const void *from, size_t size) {
+    if (trma_move_is_middle(size)) {
+        trma_move_copy_middle(to, from, size);
+    } else {
+        trma_move_copy_bytes(to, from, size);
+    }
+}
+
+#endif

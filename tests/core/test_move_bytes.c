@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies of the sizes that we do not leave to the C library: every byte, and none beside. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "move/move_bytes.h"
+
+enum { ROOM = TRMA_MOVE_MIDDLE_MOST + 512, GUARD = 0x5a };
+
+static unsigned char source[ROOM];
+static unsigned char target[ROOM];
+static unsigned char expected[ROOM];
+
+static void number(unsigned char *bytes, unsigned seed) {
+    for (size_t i = 0; i < ROOM; i++) {
+        bytes[i] = (unsigned char)((i + seed) * 0x9e3779b1U >> 13);
+    }
+}
+
+static void check_copy(size_t to, size_t from, size_t size) {
+    memset(target, GUARD, ROOM);
+    memset(expected, GUARD, ROOM);
+    memcpy(expected + to, source + from, size);
+    trma_move_fetch_bytes(target + to, source + from, size);
+    assert_memory_equal(target, expected, ROOM);
+}
+
+static void every_size_is_copied(void **state) {
+    (void)state;
+    number(source, 1);
+    for (size_t size = TRMA_MOVE_MIDDLE_MORE_THAN - 70; size <= TRMA_MOVE_MIDDLE_MORE_THAN + 1100; size++) {
+        check_copy(size % 67, size % 131, size);
+    }
+    for (size_t size = TRMA_MOVE_MIDDLE_MOST - 300; size <= TRMA_MOVE_MIDDLE_MOST + 70; size++) {
+        check_copy(size % 71, size % 137, size);
+    }
+}
+
+static void every_alignment_is_copied(void **state) {
+    (void)state;
+    number(source, 2);
+    for (size_t to = 0; to <= 64; to++) {
+        for (size_t from = 0; from <= 64; from += 3) {
+            check_copy(to, from, TRMA_MOVE_MIDDLE_MORE_THAN + 1 + 7 * to);
+        }
+    }
+}
+
+static void overlapping_sides_are_moved(void **state) {
+    (void)state;
+    const size_t size = TRMA_MOVE_MIDDLE_MORE_THAN + 333;
+    for (size_t distance = 0; distance <= size + 2; distance += distance < 130 ? 1 : 211) {
+        for (int is_up = 0; is_up <= 1; is_up++) {
+            size_t from = is_up ? 10 : 10 + distance;
+            size_t to = is_up ? 10 + distance : 10;
+            number(target, 3);
+            number(expected, 3);
+            memmove(expected + to, expected + from, size);
+            trma_move_fetch_bytes(target + to, target + from, size);
+            assert_memory_equal(target, expected, ROOM);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_is_copied),
+        cmocka_unit_test(every_alignment_is_copied),
+        cmocka_unit_test(overlapping_sides_are_moved),
+    };
+    return cmocka_run_group_tests_name("move_bytes", tests, NULL, NULL);
+}

@@ -5,7 +5,7 @@
 #   make demo          the main experiment, side by side with the MPIs alone: tables and build/demo/index.html
 #   make check         style, all tests, the core's tests under sanitizers
 #   make check-all     the same with the long tests
-#   make check-asan, check-tsan, lint, bench, bench-apps, clean
+#   make check-asan, check-tsan, lint, bench, bench-apps, results, clean
 #   make install PREFIX=/usr/local [DESTDIR=...]
 #
 # Every target first installs what is missing (tools/setup-packages, tools/setup-venvs); SETUP=no leaves that out.
@@ -20,7 +20,7 @@ CTEST := ctest --output-on-failure --no-tests=error -j 2
 # GCC 12's ThreadSanitizer cannot place its shadow memory where the kernel spreads mappings far.
 NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: build setup configure demo check check-all check-asan check-tsan test test-all lint bench bench-apps \
+.PHONY: build setup configure demo check check-all check-asan check-tsan test test-all lint bench bench-apps results \
 	install clean
 .NOTPARALLEL:
 
@@ -41,6 +41,9 @@ demo: build
 
 bench: build
 	$(PYTHON) bench/bench.py
+
+results: build
+	$(PYTHON) bench/publish.py
 
 bench-apps: build
 	$(PYTHON) bench/apps.py

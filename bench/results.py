@@ -126,3 +126,14 @@ def text_of(table):
     rule = "  " + "─" * (sum(widths) + 2 * (len(widths) - 1))
     body = [rule if row is None else line(row) for row in table.rows]
     return "\n".join(["", table.title, "  " + table.note, rule, line(table.head), rule, *body, rule])
+
+
+def markdown_of(table):
+    """The table for a Markdown document."""
+    def row_of(cells):
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    align = ["---" if column < table.left else "---:" for column in range(len(table.head))]
+    rows = [row_of(row) for row in table.rows if row is not None]
+    return "\n".join([f"## {table.title}", "", f"{table.note}.", "", row_of(table.head),
+                      "|" + "|".join(align) + "|", *rows])

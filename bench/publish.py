@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`make results`: docs/results.md from what the suite has measured (make demo, make bench, make bench-apps). What was not
+measured is named, not filled in."""
+
+import argparse
+import glob
+import json
+import pathlib
+import sys
+
+from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
+from experiments import EXPERIMENTS
+from machine import host_title
+from results import Results, Table, markdown_of
+from runner import ALONE, BUILD, ROOT, WITH
+from tables import limit_tables, tables_of
+
+APPS_FILES = ("apps.json", "apps-quick.json")  # the first that is there counts
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=BUILD, help="where the results are (default %(default)s)")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs" / "results.md", help="default %(default)s")
+    return parser.parse_args()
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        return data["machine"], list(data["runs"].values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        sys.exit(f"results: {path} holds no results of this suite: {error}")
+
+
+def read_all(paths):
+    """The machine and the runs of several files, which must come from one machine and the same MPIs."""
+    machine, runs = None, []
+    for path in paths:
+        its_machine, its_runs = read(path)
+        if machine and any(machine[key] != its_machine[key] for key in ("cpu", "kernel", "hosts")):
+            sys.exit(f"results: {path} comes from another machine or other MPIs than {paths[0]}")
+        machine = its_machine
+        runs += its_runs
+    return machine, runs
+
+
+def titles_of(machine):
+    return {host: host_title(host, version) for host, version in machine["hosts"].items()}
+
+
+def facts(machine):
+    return [f"- Machine: {machine['cpu']}, {machine['cpus']} CPUs, {machine['caches']}; {machine['memory_gib']} GiB"
+            + (f"; virtual ({machine['virtual']})" if machine["virtual"] != "unknown" else ""),
+            f"- System: {machine['system']}, Linux {machine['kernel']}, {machine['arch']}",
+            f"- MPIs: {', '.join(titles_of(machine).values())}",
+            f"- Date: {machine['date']}"]
+
+
+def experiment_lines(machine, runs):
+    results, titles = Results(runs), titles_of(machine)
+    lines, missing = [], []
+    for name, experiment in EXPERIMENTS.items():
+        tables = [table for table in tables_of(name, results, titles) if table.rows]
+        if not tables:
+            missing.append(experiment.title)
+        for table in tables:
+            lines += [markdown_of(table), ""]
+    for table in limit_tables(results):
+        lines += [markdown_of(table), ""]
+    return lines, missing
+
+
+def slower_table(results, titles):
+    """Where rma-nb with TrueRMA does not reach p2p, or itself, on the host alone."""
+    rows = []
+    for app, host, ranks in results.configurations():
+        best = results.find(app, host, ranks, "rma-nb", WITH)
+        for comm in ("p2p", "rma-nb"):
+            percent = improvement(results.find(app, host, ranks, comm, ALONE), best)
+            if percent is not None and percent < 0:
+                rows.append([app, titles.get(host, host), str(ranks), comm, f"{-percent:.1f} %"])
+    return Table("Where it is slower", "rma-nb with TrueRMA against the host alone", ["app", "host MPI", "ranks", "than",
+                                                                                   "by"], rows, left=2)
+
+
+def application_lines(name, runs, titles):
+    results = AppResults(runs)
+    lines = ["## Scientific codes", "", f"From `{name}`" + (": small problems, seconds and less, in which windows still earn "
+             "their adoption" if "quick" in name else "") + ".", ""]
+    tables = [papers_table(results, titles), slower_table(results, titles)]
+    for app in dict.fromkeys(app for app, _, _ in results.configurations()):
+        tables += [times_table(results, app, titles), fractions_table(results, app, titles)]
+    for table in tables:
+        lines += [markdown_of(table) if table.rows else f"## {table.title}\n\nNowhere.", ""]
+    return lines
+
+
+def main():
+    options = arguments()
+    apps = next((path for name in APPS_FILES if (path := options.build / "bench" / name).exists()), None)
+    files = [path for path in (options.build / "demo" / "results.json",) if path.exists()]
+    files += [pathlib.Path(path) for path in sorted(glob.glob(str(options.build / "bench" / "*.json")))
+              if pathlib.Path(path).name not in APPS_FILES]
+    if not files and not apps:
+        sys.exit(f"results: nothing was measured in {options.build}: run make demo, make bench or make bench-apps")
+    machine, runs = read_all(files) if files else (read(apps)[0], [])
+    body, missing = experiment_lines(machine, runs)
+    if apps:
+        body += application_lines(apps.name, read(apps)[1], titles_of(machine))
+    else:
+        missing.append("Scientific codes")
+    lines = ["# Results", "", "Written by `make results` from the suite's own output; how each number is defined: "
+             "[bench/README.md](../bench/README.md). `~` marks what was measured while other processes used the machine.", "",
+             *facts(machine), *([f"- Not measured here: {'; '.join(missing)}"] if missing else []), "", *body]
+    options.output.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    print(f"wrote {options.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

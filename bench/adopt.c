@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows on ordinary memory (MPI_Win_create) and what their owner notices of them, 2 ranks. Beneath TrueRMA
- * such memory may become a shared region in place, as TRUERMA_ADOPT says: all of this is run per policy.
+ * such memory may become a shared region in place, as TRUERMA_ADOPT says, or an info key, which host MPIs do
+ * not know: the modes *_always and *_never set it.
  *
- * owner:  the owner's own computing on a window (triad, random reads) against plain memory on huge pages.
- * cost:   a window on memory that was touched or not is made, carries `values` puts of 8 bytes with a flush
- *         each, and is freed. All ranks together.
- * hammer: `values` threads of the target increment words inside and beside a window that is made and freed
- *         again and again; nothing may be lost. */
+ * owner:  the owner's own computing on a window (triad, random reads) against plain memory on huge pages. The
+ *         created window is adopted for it.
+ * cost, cost_always, cost_never: a window on memory that was touched or not is made, carries `values` puts of
+ * 8 bytes with a flush each, and is freed. All ranks together. hammer, hammer_always: threads of the target
+ * increment words inside and beside a window that is made and freed again and again; nothing may be lost. */
 #include "common/bench.h"
 
 #include <pthread.h>
@@ -18,14 +19,29 @@
 
 static const struct bench_program program = {.name = "adopt",
                                              .summary = "windows on ordinary memory, 2 ranks",
-                                             .modes = "owner,cost,hammer",
+                                             .modes =
+                                                 "owner,cost,cost_always,cost_never,hammer,hammer_always",
                                              .flavours = "create,allocate",
                                              .sizes = "4K,64M,512M",
                                              .values = "4",
-                                             .values_help = "cost: puts; hammer: threads",
+                                             .values_help = "cost: puts",
                                              .reps = 7};
 
-enum { HUGE = 2 << 20, CYCLES = 1000 };
+enum { HUGE = 2 << 20, CYCLES = 1000, THREADS = 4 };
+
+/* A window with a policy, NULL: that of the environment. */
+static MPI_Win create(void *base, size_t bytes, const char *policy) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Win win;
+    if (policy != NULL) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "truerma_adopt", policy);
+    }
+    MPI_Win_create(base, (MPI_Aint)bytes, 1, info, MPI_COMM_WORLD, &win);
+    if (policy != NULL)
+        MPI_Info_free(&info);
+    return win;
+}
 
 /* Anonymous memory on a huge page's beginning, huge pages allowed; nothing is touched. */
 static char *map_memory(size_t bytes) {
@@ -97,7 +113,7 @@ static void owner(const struct bench *bench, size_t bytes) {
         MPI_Win win;
         void *base = plain;
         if (flavour[0] == 'c') {
-            MPI_Win_create(plain, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+            win = create(plain, bytes, "always");
         } else {
             MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
             memset(base, 0, bytes);
@@ -110,7 +126,8 @@ static void owner(const struct bench *bench, size_t bytes) {
     munmap(plain, whole);
 }
 
-static void cost(const struct bench *bench, size_t bytes, bool is_touched, long puts) {
+static void cost(const struct bench *bench, const char *mode, const char *policy, size_t bytes,
+                 bool is_touched, long puts) {
     static struct bench_samples samples;
     samples.count = 0;
     for (int i = 0; i < bench->options.reps; i++) {
@@ -118,10 +135,9 @@ static void cost(const struct bench *bench, size_t bytes, bool is_touched, long 
         if (is_touched)
             memset(memory, 1, bytes);
         uint64_t word = bench_word((uint64_t)i, 1);
-        MPI_Win win;
         MPI_Barrier(MPI_COMM_WORLD);
         double start = bench_now_us();
-        MPI_Win_create(memory, (MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win win = create(memory, bytes, policy);
         MPI_Win_lock_all(0, win);
         for (long k = 0; k < puts && bench->rank == 0; k++) {
             MPI_Put(&word, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
@@ -137,7 +153,7 @@ static void cost(const struct bench *bench, size_t bytes, bool is_touched, long 
         bench_sample(&samples, us);
         munmap(memory, bytes);
     }
-    struct bench_cell cell = {.mode = "cost",
+    struct bench_cell cell = {.mode = mode,
                               .op = is_touched ? "touched" : "untouched",
                               .flavour = "create",
                               .size = (long long)bytes,
@@ -162,15 +178,16 @@ static void *increment(void *object) {
     return NULL;
 }
 
-static void hammer(const struct bench *bench, int threads) {
+static void hammer(const struct bench *bench, const char *mode, const char *policy) {
     static struct bench_samples samples;
     enum { PAGE = 4096, PAGES = 8, LEAD = 64 };
-    struct incrementer *crew = calloc((size_t)threads, sizeof *crew);
+    struct incrementer crew[THREADS];
     char *memory = bench_memory(PAGES * PAGE);
     atomic_bool stop = false;
     memset(memory, 0, PAGES * PAGE);
-    for (int t = 0; t < threads && bench->rank == 1; t++) {
+    for (int t = 0; t < THREADS && bench->rank == 1; t++) {
         /* Beside the window: on its first page, which it has not all of. */
+        crew[t].counts = 0;
         crew[t].words[0] = (volatile long *)(memory + PAGE * (t % (PAGES - 2) + 1)) + t;
         crew[t].words[1] = (volatile long *)memory + t % (LEAD / (int)sizeof(long));
         crew[t].stop = &stop;
@@ -179,10 +196,9 @@ static void hammer(const struct bench *bench, int threads) {
     samples.count = 0;
     long here = 0;
     for (int i = 0; i < CYCLES; i++) {
-        MPI_Win win;
         uint64_t word = bench_word((uint64_t)i, 2);
         double start = bench_now_us();
-        MPI_Win_create(memory + LEAD, (PAGES - 1) * PAGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win win = create(memory + LEAD, (PAGES - 1) * PAGE, policy);
         MPI_Win_fence(0, win);
         if (bench->rank == 0)
             MPI_Put(&word, 8, MPI_BYTE, 1, (PAGES - 2) * PAGE, 8, MPI_BYTE, win);
@@ -193,7 +209,7 @@ static void hammer(const struct bench *bench, int threads) {
     }
     atomic_store(&stop, true);
     long counted = 0;
-    for (int t = 0; t < threads && bench->rank == 1; t++) {
+    for (int t = 0; t < THREADS && bench->rank == 1; t++) {
         pthread_join(crew[t].thread, NULL);
         here += *crew[t].words[0] != crew[t].counts;
         if (t < LEAD / (int)sizeof(long))
@@ -203,15 +219,21 @@ static void hammer(const struct bench *bench, int threads) {
     bench_verify(bench, here, "words incremented by threads while windows came and went");
     MPI_Bcast(&counted, 1, MPI_LONG, 1, MPI_COMM_WORLD);
     struct bench_cell cell = {
-        .mode = "hammer",
+        .mode = mode,
         .op = "cycle",
         .flavour = "create",
         .size = (PAGES - 1) * PAGE,
-        .extra = {{.name = "threads", .value = threads}, {.name = "increments", .value = (double)counted}}};
+        .extra = {{.name = "threads", .value = THREADS}, {.name = "increments", .value = (double)counted}}};
     bench_emit(bench, &cell, &samples, 0);
     free(memory);
-    free(crew);
 }
+
+static const struct {
+    const char *cost;
+    const char *policy;
+} policies[] = {{"cost", NULL}, {"cost_always", "always"}, {"cost_never", "never"}};
+
+enum { POLICIES = sizeof policies / sizeof policies[0] };
 
 int main(int argc, char **argv) {
     struct bench bench;
@@ -221,12 +243,18 @@ int main(int argc, char **argv) {
         size_t bytes = (size_t)options->sizes.item[s];
         if (bench_list_has(options->modes, "owner") && bytes > HUGE)
             owner(&bench, bytes);
-        for (int v = 0; v < options->values.count && bench_list_has(options->modes, "cost"); v++) {
-            cost(&bench, bytes, false, options->values.item[v]);
-            cost(&bench, bytes, true, options->values.item[v]);
+        for (int v = 0; v < options->values.count; v++) {
+            for (int p = 0; p < POLICIES; p++) {
+                if (bench_list_has(options->modes, policies[p].cost)) {
+                    cost(&bench, policies[p].cost, policies[p].policy, bytes, false, options->values.item[v]);
+                    cost(&bench, policies[p].cost, policies[p].policy, bytes, true, options->values.item[v]);
+                }
+            }
         }
     }
-    for (int v = 0; v < options->values.count && bench_list_has(options->modes, "hammer"); v++)
-        hammer(&bench, options->values.item[v] > 8 ? 8 : (int)options->values.item[v]);
+    if (bench_list_has(options->modes, "hammer"))
+        hammer(&bench, "hammer", NULL);
+    if (bench_list_has(options->modes, "hammer_always"))
+        hammer(&bench, "hammer_always", "always");
     return bench_end();
 }

@@ -8,7 +8,7 @@ from runner import ALONE, LIMIT, WITH
 
 # What distinguishes cells; all other numbers of a cell are results.
 IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
-            "comp_percent")
+            "comp_percent", "puts")
 
 
 @dataclasses.dataclass

@@ -127,6 +127,36 @@ def oversubscribed_tables(results, titles):
     return [Table(EXPERIMENTS["oversubscribed"].title, "no data; the target's time for post and wait", head, rows, 2)]
 
 
+MEMORIES = (("plain", "plain"), ("create", "created"), ("allocate", "allocated"), ("freed", "given back"))
+POLICIES = (("cost", "auto"), ("cost_always", "always"), ("cost_never", "never"))
+
+
+def adopt_tables(results, titles):
+    owner, cost = [], []
+    for host, title in titles.items():
+        for fields in cells_with(results, bench="adopt", mode="owner", flavour="plain"):
+            row = [title, fields["op"].replace("_", " "), size_text(fields["size"])]
+            for variant in (ALONE, WITH):
+                row += [value_text(results.find(host, variant, **dict(fields, flavour=flavour)),
+                                   results.mishap(host, variant, "adopt")) for flavour, _ in MEMORIES]
+            owner.append(row)
+        order = sorted(cells_with(results, bench="adopt", mode="cost"),
+                       key=lambda f: (f["size"], f["op"] == "touched", f["puts"]))
+        for fields in order:
+            row = [title, size_text(fields["size"]), fields["op"], f"{fields['puts']:.0f}",
+                   value_text(results.find(host, ALONE, **fields), results.mishap(host, ALONE, "adopt"))]
+            cost.append(row + [value_text(results.find(host, WITH, **dict(fields, mode=mode))) for mode, _ in POLICIES])
+        owner.append(None)
+        cost.append(None)
+    head = [f"{name}: {memory}" for name in ("alone", "TrueRMA") for _, memory in MEMORIES]
+    return [Table("The owner's own computing on its window", "one rank computes; plain: malloc memory on huge pages; "
+                  "random read: for each of 2,000,000 reads that depend on each other", ["host MPI", "what", "size", *head],
+                  without_last_rule(owner), 3),
+            Table("Price of a created window by policy", "make, so many puts of 8 bytes with a flush each, free",
+                  ["host MPI", "size", "memory", "puts", "alone", *(f"TrueRMA, {policy}" for _, policy in POLICIES)],
+                  without_last_rule(cost), 3)]
+
+
 # How the remaining experiments' cells are named and which of their numbers is told: (title of the column, field).
 GENERIC = {
     "rate": ("GB/s", "gb_s"), "sync": (None, "median_us"), "contend": ("M updates/s", "mops"),
@@ -189,7 +219,7 @@ def tables_of(name, results, titles):
     """The tables of one experiment, for the hosts in `titles` with which it was run."""
     titles = attempted_titles(name, results, titles)
     special = {"skew": skew_tables, "stall": stall_tables, "latency": latency_tables,
-               "oversubscribed": oversubscribed_tables}
+               "oversubscribed": oversubscribed_tables, "adopt": adopt_tables}
     if name in special:
         return special[name](results, titles)
     return generic_tables(results, titles, name)

@@ -45,6 +45,10 @@ static int make_place(struct trma_win *window, int rank, MPI_Aint disp, MPI_Coun
     int code = make_extent(&side, &rma->place);
 
     rma->target = (uint32_t)rank;
+    /* A displacement is an address in a dynamic window only; elsewhere it counts from the window's begin. */
+    if (code == MPI_SUCCESS && disp < 0 && window->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
+        code = MPI_ERR_DISP;
+    }
     if (code == MPI_SUCCESS &&
         !trma_win_target_address(window->core, rma->target, disp, &rma->place.address)) {
         code = MPI_ERR_RMA_RANGE;
@@ -164,6 +168,10 @@ int trma_operation_accumulate(struct trma_win *window, const void *origin_addr, 
                               MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op) {
     struct side origin = {origin_addr, origin_count, origin_datatype};
 
+    /* MPI_NO_OP is for the calls that give something back (MPI-4.1 section 12.3.4). */
+    if (op == MPI_NO_OP) {
+        return trma_win_raise(window, MPI_ERR_OP);
+    }
     return update(window, TRMA_COUNT_ACCUMULATE, &origin, NULL, target_rank, target_disp, target_count,
                   target_datatype, op);
 }

@@ -55,6 +55,7 @@ static inline int trma_call_Put(struct trma_win *window, const void *origin_addr
                                         target_count, target_datatype, &bytes);
 
     if (__builtin_expect(target != NULL, 1)) {
+        trma_win_note_store(window->core);
         trma_move_copy_bytes(target, origin_addr, bytes);
         return MPI_SUCCESS;
     }
@@ -151,7 +152,7 @@ static inline int trma_call_Accumulate(struct trma_win *window, const void *orig
     char nobody_wants[LARGEST_ELEMENT];
     int code;
 
-    if (origin_count == 1 && target_count == 1 && origin_datatype == target_datatype &&
+    if (origin_count == 1 && target_count == 1 && origin_datatype == target_datatype && op != MPI_NO_OP &&
         trma_operation_quick_update(window, origin_addr, nobody_wants, origin_datatype, target_rank,
                                     target_disp, op, &code)) {
         return code;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fence, post/start/complete/wait, locks, flushes: arguments checked and handed to the core. */
+#include "call_synchronise.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "face_host.h"
-#include "face_window.h"
 #include "handlers.h"
-#include "win/win_epoch.h"
 
 /* MPI_Group_free calls so far, see struct trma_group_cache. */
 static atomic_uint group_generation;
@@ -178,7 +178,7 @@ static enum trma_status flush_local(struct trma_window *window, uint32_t rank) {
     return trma_win_flush(window, rank, true);
 }
 
-int trma_call_Win_flush(struct trma_win *window, int rank) {
+int trma_synchronise_flush(struct trma_win *window, int rank) {
     return with_rank(window, rank, flush);
 }
 

@@ -149,7 +149,7 @@ int trma_call_Win_get_group(struct trma_win *window, MPI_Group *group) {
 }
 
 int trma_call_Win_set_info(struct trma_win *window, MPI_Info info) {
-    trma_hints_take(&window->hints, info);
+    trma_hints_take(&window->hints, info, false);
     return MPI_SUCCESS;
 }
 

@@ -24,6 +24,7 @@ struct request {
     int32_t code; /* MPI_SUCCESS, or the class of what is wrong with this member's arguments */
     int32_t is_noncontiguous;
     int32_t lacks_cma; /* some member's private memory is out of this one's reach */
+    int32_t lacks_xpmem;
     int32_t reserved;
 };
 
@@ -59,30 +60,18 @@ static int check_arguments(const struct trma_making *making) {
     return MPI_SUCCESS;
 }
 
-/* How memory that the user brings is to be made mapped: the info key goes before the setting of the process.
- */
-static enum trma_adopt_mode adopt_mode_of(const struct trma_making *making) {
+/* How memory that the user brings is to be made mapped. */
+static enum trma_adopt_mode adopt_mode_of(const struct trma_making *making, const struct trma_hints *hints) {
     static const enum trma_adopt_mode modes[] = {
         [TRMA_ADOPT_AUTO] = TRMA_ADOPT_EARNED,
         [TRMA_ADOPT_ALWAYS] = TRMA_ADOPT_AT_ONCE,
         [TRMA_ADOPT_NEVER] = TRMA_ADOPT_NOT,
     };
-    char value[8] = "";
-    int found = 0;
 
     if (making->flavor != MPI_WIN_FLAVOR_CREATE && making->flavor != MPI_WIN_FLAVOR_DYNAMIC) {
         return TRMA_ADOPT_NOT;
     }
-    if (making->info != MPI_INFO_NULL) {
-        trma_host()->Info_get(making->info, "truerma_adopt", (int)sizeof value - 1, value, &found);
-    }
-    if (found && strcmp(value, "always") == 0) {
-        return TRMA_ADOPT_AT_ONCE;
-    }
-    if (found && strcmp(value, "never") == 0) {
-        return TRMA_ADOPT_NOT;
-    }
-    return found && strcmp(value, "auto") == 0 ? TRMA_ADOPT_EARNED : modes[trma_knobs()->adopt];
+    return modes[trma_hints_adopt(hints)];
 }
 
 static bool is_threaded(void) {
@@ -95,10 +84,17 @@ static bool is_threaded(void) {
     return level == MPI_THREAD_MULTIPLE;
 }
 
-static bool lacks_cma(const struct trma_team *team) {
+static bool has_cma(const struct trma_peer *peer) {
+    return atomic_load_explicit(&peer->has_cma, memory_order_relaxed);
+}
+
+static bool has_xpmem(const struct trma_peer *peer) {
+    return peer->xpmem_access != 0;
+}
+
+static bool lacks(const struct trma_team *team, bool (*has)(const struct trma_peer *peer)) {
     for (uint32_t i = 0; i < team->size; i++) {
-        if (!team->peers[i]->is_self &&
-            !atomic_load_explicit(&team->peers[i]->has_cma, memory_order_relaxed)) {
+        if (!team->peers[i]->is_self && !has(team->peers[i])) {
             return true;
         }
     }
@@ -109,7 +105,8 @@ static bool lacks_cma(const struct trma_team *team) {
 static enum trma_status exchange_requests(struct construction *work, int *code) {
     struct request mine = {.size = work->making->size > 0 ? (uint64_t)work->making->size : 0,
                            .code = check_arguments(work->making),
-                           .lacks_cma = lacks_cma(work->team),
+                           .lacks_cma = lacks(work->team, has_cma),
+                           .lacks_xpmem = lacks(work->team, has_xpmem),
                            .is_noncontiguous = work->making->flavor != MPI_WIN_FLAVOR_SHARED ||
                                                trma_hints_say(&work->hints, TRMA_HINT_NONCONTIGUOUS)};
     enum trma_status status = trma_node_team_exchange(work->team, &mine, sizeof mine, work->requests);
@@ -118,13 +115,23 @@ static enum trma_status exchange_requests(struct construction *work, int *code) 
     for (uint32_t i = 0; !status && i < work->team->size && *code == MPI_SUCCESS; i++) {
         *code = work->requests[i].code;
     }
-    /* Memory that not all can reach by CMA cannot earn its adoption by traffic. */
-    for (uint32_t i = 0; !status && i < work->team->size; i++) {
-        if (work->requests[i].lacks_cma && work->options.adopt == TRMA_ADOPT_EARNED) {
-            work->options.adopt = TRMA_ADOPT_AT_ONCE;
-        }
-    }
     return status;
+}
+
+/* How memory that the user brings is reached, alike on all members. */
+static void choose_way(struct construction *work) {
+    bool all_have_cma = true;
+
+    work->options.by_xpmem = work->team->size > 1;
+    for (uint32_t i = 0; i < work->team->size; i++) {
+        all_have_cma &= !work->requests[i].lacks_cma;
+        work->options.by_xpmem &= !work->requests[i].lacks_xpmem;
+    }
+    if (work->options.adopt == TRMA_ADOPT_EARNED && work->options.by_xpmem) {
+        work->options.adopt = TRMA_ADOPT_NOT; /* it is mapped without a copy */
+    } else if (work->options.adopt == TRMA_ADOPT_EARNED && !all_have_cma) {
+        work->options.adopt = TRMA_ADOPT_AT_ONCE; /* it cannot be earned by traffic that does not flow */
+    }
 }
 
 static enum trma_status allocate(const struct trma_making *making, size_t size, void **memory) {
@@ -257,6 +264,7 @@ static enum trma_status build(struct construction *work, int *code) {
     if (status || *code != MPI_SUCCESS) {
         return status;
     }
+    choose_way(work);
     enum trma_status placed = place_memory(work, &work->mine);
     status = trma_node_team_exchange(work->team, &work->mine, sizeof work->mine, work->cards);
     if (status) {
@@ -369,11 +377,11 @@ int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
     }
     work.team = team->core;
     trma_hints_init(&work.hints);
-    trma_hints_take(&work.hints, making->info);
+    trma_hints_take(&work.hints, making->info, true);
     work.options = (struct trma_window_options){.is_dynamic = making->flavor == MPI_WIN_FLAVOR_DYNAMIC,
                                                 .is_threaded = is_threaded(),
                                                 .counts_operations = trma_statistics_are_wanted(),
-                                                .adopt = adopt_mode_of(making)};
+                                                .adopt = adopt_mode_of(making, &work.hints)};
     work.requests = calloc(team->core->size, sizeof *work.requests);
     work.cards = calloc(team->core->size, sizeof *work.cards);
     if (!work.requests || !work.cards) {

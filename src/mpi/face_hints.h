@@ -6,11 +6,12 @@
 #include <stddef.h>
 
 #include "face_mpi.h"
+#include "node/node_knob.h"
 
 /*
  * The hints of a window: what the standard's info keys (MPI-4.1 sections 12.2.1 to 12.2.4 and 9.2) are set
- * to. Unknown keys and values that mean nothing are ignored. What a hint would allow us is taken where it
- * pays; none is needed.
+ * to, and our own truerma_adopt. Unknown keys and values that mean nothing are ignored. What a hint would
+ * allow us is taken where it pays; none is needed.
  */
 enum trma_hint {
     TRMA_HINT_NO_LOCKS,
@@ -21,6 +22,7 @@ enum trma_hint {
     TRMA_HINT_SAME_DISP_UNIT,
     TRMA_HINT_NONCONTIGUOUS,
     TRMA_HINT_ALIGNMENT,
+    TRMA_HINT_ADOPT,
     TRMA_HINTS
 };
 
@@ -30,11 +32,12 @@ struct trma_hints {
     char values[TRMA_HINTS][TRMA_HINT_TEXT];
 };
 
-/* The defaults. */
+/* The defaults, those that the environment sets included. */
 void trma_hints_init(struct trma_hints *hints);
 
-/* Takes over what `info` sets; MPI_INFO_NULL sets nothing. */
-void trma_hints_take(struct trma_hints *hints, MPI_Info info);
+/* Takes over what `info` sets; MPI_INFO_NULL sets nothing. Of a window that exists already (not `is_new`)
+ * what its memory was made by stays in force. */
+void trma_hints_take(struct trma_hints *hints, MPI_Info info, bool is_new);
 
 /* A new info object with the hints that are in force for this flavour of window; the user frees it. An MPI
  * error class. */
@@ -42,6 +45,9 @@ int trma_hints_give(const struct trma_hints *hints, int flavor, MPI_Info *info);
 
 /* True when a hint with the values true and false is true. */
 bool trma_hints_say(const struct trma_hints *hints, enum trma_hint hint);
+
+/* How memory that the user brings is to become mapped (enum trma_knob_adopt). */
+enum trma_knob_adopt trma_hints_adopt(const struct trma_hints *hints);
 
 /* The alignment in bytes of memory for the user: what mpi_minimum_memory_alignment in `info` asks for, if
  * anything, and a page for what is larger than one. A power of two. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "mem/mem_heap.h"
+#include "mem/mem_xpmem.h"
 #include "node/node_peer.h"
 
 static struct trma_knobs knobs;
@@ -24,6 +25,7 @@ static void load(void) {
     }
     trma_mem_heap_configure(0, (size_t)knobs.heap_chunk);
     trma_node_peer_allow_cma(knobs.cma);
+    trma_mem_xpmem_allow(knobs.xpmem);
 }
 
 const struct trma_knobs *trma_knobs(void) {

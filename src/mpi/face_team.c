@@ -109,8 +109,9 @@ static void announce(const struct trma_team *team) {
             continue;
         }
         trma_mem_door_name_closed(peer, closed, sizeof closed);
-        trma_log(TRMA_LOG_INFO, "rank %u of %u: its regions are %s%s%s%s; its private memory %s%s", i,
+        trma_log(TRMA_LOG_INFO, "rank %u of %u: its regions are %s%s%s%s; its private memory %s%s%s", i,
                  team->size, peer->map_reason, closed[0] ? " (closed: " : "", closed, closed[0] ? ")" : "",
+                 peer->xpmem_access ? "is attached by XPMEM, else it " : "",
                  !peer->has_cma ? "is out of reach of CMA: "
                  : peer->memory_file
                      ? "is reached by /proc/<pid>/mem, since the system calls of CMA are refused"

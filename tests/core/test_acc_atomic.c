@@ -242,10 +242,117 @@ static void test_tickets(void **state) {
     run_everywhere(draw_tickets, check_tickets, true);
 }
 
+/* ---- maxima: updates that change nothing look without a lock, and must not see half a change ---- */
+
+enum { CLIMBS = 4000, PEAKS = 16, PEAK_STEP = 20 };
+
+/* Some of them lie across two cache lines. */
+static char *peak_address(struct arena *arena, unsigned peak) {
+    return arena->memory + MEMORY_EDGE + 24 + (size_t)peak * PEAK_STEP;
+}
+
+/* Both halves of a word are the same number, so that a torn word shows. */
+static int64_t twice(int64_t number) {
+    return number << 32 | number;
+}
+
+static bool is_twice(int64_t word) {
+    return (word >> 32) == (word & UINT32_MAX);
+}
+
+static void climb(struct origin *origin) {
+    int64_t known[PEAKS] = {0};
+    for (unsigned i = 1; i <= CLIMBS; i++) {
+        const unsigned peak = (unsigned)(random_next(&origin->random) % PEAKS);
+        const uintptr_t target = (uintptr_t)peak_address(origin->arena, peak);
+        /* Mostly lower than what others have reached. */
+        const int64_t mine = twice((int64_t)(random_next(&origin->random) % i + 1));
+        int64_t seen = -1;
+        CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_MAX, TRMA_ELEMENT_INT64,
+                                     &mine, &seen, target));
+        CHECK(is_twice(seen) && seen >= known[peak]);
+        known[peak] = seen > mine ? seen : mine;
+        CHECK(!trma_acc_fetch_and_op(&origin->context, &origin->path, TRMA_OPERATION_NO_OP,
+                                     TRMA_ELEMENT_INT64, NULL, &seen, target));
+        CHECK(is_twice(seen) && seen >= known[peak]);
+        known[peak] = seen;
+    }
+}
+
+static void check_climbs(struct arena *arena) {
+    int64_t highest[PEAKS] = {0};
+    for (unsigned origin = 0; origin < ORIGINS; origin++) {
+        uint64_t random = UINT64_C(77) + origin;
+        for (unsigned i = 1; i <= CLIMBS; i++) {
+            const unsigned peak = (unsigned)(random_next(&random) % PEAKS);
+            const int64_t mine = twice((int64_t)(random_next(&random) % i + 1));
+            highest[peak] = highest[peak] > mine ? highest[peak] : mine;
+        }
+    }
+    for (unsigned peak = 0; peak < PEAKS; peak++) {
+        int64_t reached;
+        memcpy(&reached, peak_address(arena, peak), sizeof reached);
+        assert_int_equal(reached, highest[peak]);
+    }
+}
+
+static void test_maxima(void **state) {
+    (void)state;
+    run_everywhere(climb, check_climbs, false);
+}
+
+/* Every idle operation on every integer that may be looked at, alone: the same as by the definition, and the
+ * old value is given. */
+static void test_idle_operations(void **state) {
+    (void)state;
+    static const enum trma_element elements[] = {TRMA_ELEMENT_INT32, TRMA_ELEMENT_UINT32, TRMA_ELEMENT_INT64,
+                                                 TRMA_ELEMENT_UINT64};
+    static const enum trma_operation operations[] = {TRMA_OPERATION_MAX, TRMA_OPERATION_MIN,
+                                                     TRMA_OPERATION_BAND, TRMA_OPERATION_BOR,
+                                                     TRMA_OPERATION_NO_OP};
+    static const int64_t values[] = {0,         1,         -1,        7,         8,
+                                     INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX, 0x0f0f0f0f0fLL};
+    enum { N_VALUES = sizeof values / sizeof values[0] };
+    struct arena *arena = arena_open();
+    struct origin origin;
+    origin_init(&origin, arena, 0);
+    for (size_t e = 0; e < sizeof elements / sizeof elements[0]; e++) {
+        const bool is_wide = trma_acc_element_extent(elements[e]) == 8;
+        const bool is_signed = elements[e] == TRMA_ELEMENT_INT32 || elements[e] == TRMA_ELEMENT_INT64;
+        for (size_t i = 0; i < N_VALUES * N_VALUES * 5; i++) {
+            const enum trma_operation operation = operations[i % 5];
+            int64_t old = values[i / 5 % N_VALUES];
+            int64_t new = values[i / 5 / N_VALUES];
+            if (!is_wide) {
+                old = is_signed ? (int32_t)old : (int64_t)(uint32_t)old;
+                new = is_signed ? (int32_t) new : (int64_t)(uint32_t) new;
+            }
+            const bool is_less = is_signed ? old < new : (uint64_t)old < (uint64_t) new;
+            const int64_t expected = operation == TRMA_OPERATION_MAX    ? (is_less ? new : old)
+                                     : operation == TRMA_OPERATION_MIN  ? (is_less ? old : new)
+                                     : operation == TRMA_OPERATION_BAND ? (old & new)
+                                     : operation == TRMA_OPERATION_BOR  ? (old | new)
+                                                                        : old;
+            const size_t size = is_wide ? 8 : 4;
+            int64_t result = 0;
+            char *place = counter_address(arena);
+            memcpy(place, &old, size);
+            assert_int_equal(trma_acc_fetch_and_op(&origin.context, &origin.path, operation, elements[e],
+                                                   &new, &result, (uintptr_t)place),
+                             TRMA_OK);
+            assert_memory_equal(place, &expected, size);
+            assert_memory_equal(&result, &old, size);
+        }
+    }
+    memset(counter_address(arena), 0, 8);
+    arena_close(arena);
+}
+
 /* ---- sums of long, strided and single updates over all stripes; nobody stops before all have had their
  * share ---- */
 
-enum { NUMBERS = 2 * TRMA_ACC_STRIPE_BYTES / sizeof(double) + 504, SHARE = 40 };
+/* Whole fifths and fiftieths. */
+enum { NUMBERS = (2 * TRMA_ACC_STRIPE_BYTES / sizeof(double) / 50 + 10) * 50, SHARE = 40 };
 
 /* 4 bytes beside the natural alignment, so that some numbers lie in two stripes. */
 static uintptr_t numbers_address(const struct arena *arena) {
@@ -425,7 +532,8 @@ static void add_columns(struct origin *origin) {
                 memcpy(ones + i * extent, kinds[k].one, extent);
             }
             CHECK(!trma_move_layout_make_element(kinds[k].element, &layout));
-            const struct trma_extent to = {layout, target + (round % 4 == 2) * 4096, COLUMNS};
+            const struct trma_extent to = {layout, target + (round % 4 == 2) * TRMA_ACC_STRIPE_BYTES / 2,
+                                           COLUMNS};
             const struct trma_extent from = {layout, (uintptr_t)ones, COLUMNS};
             CHECK(!trma_acc_update(&origin->context, &origin->path, TRMA_OPERATION_SUM, kinds[k].element,
                                    &from, NULL, &to));
@@ -441,7 +549,7 @@ static void add_columns(struct origin *origin) {
 static void check_columns(struct arena *arena) {
     for (unsigned i = 0; i < COLUMNS; i++) {
         for (int is_unaligned = 0; is_unaligned < 2; is_unaligned++) {
-            const char *base = arena->memory + (is_unaligned ? 4097 : 0);
+            const char *base = arena->memory + (is_unaligned ? TRMA_ACC_STRIPE_BYTES / 2 + 1 : 0);
             const unsigned rounds = is_unaligned ? ROUNDS / 4 : ROUNDS / 4 * 3;
             const unsigned expected = ORIGINS * rounds * (i == 0 ? 1 + hits_per_round(arena) : 1);
             int32_t first;
@@ -538,8 +646,10 @@ static void test_dead_owner(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tickets), cmocka_unit_test(test_sums),       cmocka_unit_test(test_mixed_sizes),
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_dead_owner),
+        cmocka_unit_test(test_tickets),         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_mixed_sizes),     cmocka_unit_test(test_maxima),
+        cmocka_unit_test(test_idle_operations), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_dead_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

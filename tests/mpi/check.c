@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "check.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 
@@ -35,6 +36,27 @@ void check_begin_threads(int *argc, char ***argv, int level) {
 void check_counts(int counts[2]) {
     counts[0] = passed;
     counts[1] = failed;
+}
+
+typedef int (*get_path)(MPI_Win win, int rank, const char **path, const char **reason);
+
+/* Found at run time: the same program runs on the host alone. */
+static get_path find_get_path(void) {
+    return (get_path)dlsym(RTLD_DEFAULT, "TRMA_Win_get_path");
+}
+
+bool check_is_truerma(void) {
+    return find_get_path() != NULL;
+}
+
+const char *check_path(MPI_Win win, int rank) {
+    const char *path = "alone";
+    get_path ask = find_get_path();
+
+    if (ask) {
+        ask(win, rank, &path, NULL);
+    }
+    return path;
 }
 
 int check_finish(void) {

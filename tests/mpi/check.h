@@ -71,6 +71,11 @@ MPI_Aint check_disp(const struct check_window *window, int rank, size_t offset);
 /* Runs body once per flavour with a window of `size` bytes. */
 void check_each_flavor(size_t size, void (*body)(struct check_window *window));
 
+/* Whether TrueRMA is beneath, and how the memory of `rank` in `win` is then reached: TRMA_Win_get_path's
+ * word; "alone" when it is not. */
+bool check_is_truerma(void);
+const char *check_path(MPI_Win win, int rank);
+
 /* The rank `step` places further round the ring of all ranks; step may be negative. */
 int check_neighbour(int step);
 

@@ -53,6 +53,9 @@ static void arguments(struct check_window *window) {
     EXPECT(MPI_ERR_OP, MPI_Accumulate(word, 1, MPI_INT, me, place, 1, MPI_INT, MPI_OP_NULL, win));
     EXPECT(MPI_ERR_OP, MPI_Accumulate(word, 1, MPI_INT, me, place, 1, MPI_INT, MPI_MAXLOC, win));
     EXPECT(MPI_ERR_OP, MPI_Accumulate(word, 1, MPI_FLOAT, me, place, 1, MPI_FLOAT, MPI_BAND, win));
+    EXPECT(MPI_ERR_OP, MPI_Accumulate(word, 1, MPI_INT, me, place, 1, MPI_INT, MPI_NO_OP, win));
+    EXPECT(MPI_ERR_OP, MPI_Accumulate(word, 2, MPI_INT, me, place, 2, MPI_INT, MPI_NO_OP, win));
+    FINE(MPI_Fetch_and_op(NULL, result, MPI_INT, me, place, MPI_NO_OP, win));
     FINE(MPI_Put(word, 1, MPI_INT, me, place, 1, MPI_INT, win));
     FINE(MPI_Win_unlock(me, win));
     CHECK_SAME(*(int *)window->base, 1);
@@ -71,14 +74,15 @@ static void ranges(struct check_window *window) {
     FINE(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win));
     EXPECT(MPI_ERR_RMA_RANGE, MPI_Put(word, 1, MPI_INT, me, start + size, 1, MPI_INT, win));
     EXPECT(MPI_ERR_RMA_RANGE, MPI_Put(word, 1, MPI_INT, me, start + size - 3, 1, MPI_INT, win));
-    EXPECT(MPI_ERR_RMA_RANGE, MPI_Get(word, 1, MPI_INT, me, start - 1, 1, MPI_INT, win));
     EXPECT(MPI_ERR_RMA_RANGE, MPI_Get(word, 2, MPI_BYTE, me, start, 1, wide, win));
     EXPECT(MPI_ERR_RMA_RANGE, MPI_Accumulate(word, 1, MPI_INT, me, start + size, 1, MPI_INT, MPI_SUM, win));
     EXPECT(MPI_ERR_RMA_RANGE, MPI_Fetch_and_op(word, result, MPI_INT, me, start + size, MPI_SUM, win));
-    EXPECT(MPI_ERR_RMA_RANGE, MPI_Compare_and_swap(word, word, result, MPI_INT, me, start - 4, win));
+    int before = window->flavor == CHECK_DYNAMIC ? MPI_ERR_RMA_RANGE : MPI_ERR_DISP;
+    EXPECT(before, MPI_Get(word, 1, MPI_INT, me, start - 1, 1, MPI_INT, win));
+    EXPECT(before, MPI_Compare_and_swap(word, word, result, MPI_INT, me, start - 4, win));
     if (window->flavor != CHECK_DYNAMIC) {
         EXPECT(MPI_ERR_RMA_RANGE, MPI_Put(word, 1, MPI_INT, me, INT64_MAX, 1, MPI_INT, win));
-        EXPECT(MPI_ERR_RMA_RANGE, MPI_Put(word, 1, MPI_INT, me, INT64_MIN, 1, MPI_INT, win));
+        EXPECT(MPI_ERR_DISP, MPI_Put(word, 1, MPI_INT, me, INT64_MIN, 1, MPI_INT, win));
     }
     FINE(MPI_Put(word, 0, MPI_INT, me, start + size, 0, MPI_INT, win));
     FINE(MPI_Put(word, 1, MPI_INT, me, start + size - 4, 1, MPI_INT, win));

@@ -69,6 +69,31 @@ static void given(const char *const (*hints)[2], int n) {
     MPI_Win_free(&win);
 }
 
+/* How ordinary memory may become mapped: told where TrueRMA is, kept as long as the window lives. */
+static void adoption(const char *policy) {
+    int64_t memory[8] = {0};
+    MPI_Win win;
+    MPI_Info info;
+    MPI_Info got;
+    char value[MPI_MAX_INFO_VAL + 1] = "";
+    int found = 0;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "truerma_adopt", policy);
+    MPI_Win_create(memory, sizeof memory, 8, info, MPI_COMM_WORLD, &win);
+    MPI_Info_set(info, "truerma_adopt", strcmp(policy, "never") == 0 ? "always" : "never");
+    MPI_Win_set_info(win, info);
+    MPI_Info_free(&info);
+    MPI_Win_get_info(win, &got);
+    MPI_Info_get(got, "truerma_adopt", MPI_MAX_INFO_VAL, value, &found);
+    CHECK_THAT(!found || !check_is_truerma() || strcmp(value, policy) == 0, "truerma_adopt is %s, not %s",
+               value, policy);
+    CHECK(found || !check_is_truerma());
+    MPI_Info_free(&got);
+    use(win, memory);
+    MPI_Win_free(&win);
+}
+
 /* Hints may change while the window lives. */
 static void changed(void) {
     int64_t *base;
@@ -137,6 +162,9 @@ int main(int argc, char **argv) {
     given(all, 5);
     given(some, 1);
     changed();
+    adoption("auto");
+    adoption("always");
+    adoption("never");
     alignment();
     return check_finish();
 }

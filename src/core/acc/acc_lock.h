@@ -16,6 +16,8 @@
  * waits spins a little, then leaves the processor to others through the context's `wait`, and a process that
  * was preempted while it held a stripe gets to run. No process may lock a stripe that it holds; who needs two
  * takes them in ascending order.
+ *
+ * Who only looks need not take a stripe: it is a sequence lock as well (trma_acc_look_begin).
  */
 
 static inline unsigned trma_acc_stripe_of(uintptr_t address) {
@@ -32,9 +34,14 @@ static inline size_t trma_acc_stripe_rest(uintptr_t address) {
 static inline bool trma_acc_lock_try(const struct trma_acc_context *context, unsigned stripe) {
     uint32_t nobody = 0;
 
-    return atomic_compare_exchange_strong_explicit(&context->domain->stripes[stripe].owner, &nobody,
-                                                   context->me + 1, memory_order_acquire,
-                                                   memory_order_relaxed);
+    if (!atomic_compare_exchange_strong_explicit(&context->domain->stripes[stripe].owner, &nobody,
+                                                 context->me + 1, memory_order_acquire,
+                                                 memory_order_relaxed)) {
+        return false;
+    }
+    /* Release: who looks and sees a byte that is written from here on sees the owner as well. */
+    atomic_thread_fence(memory_order_release);
+    return true;
 }
 
 /* Takes the stripe after waiting for it. What context->wait reports ends the waiting, without the stripe. */
@@ -47,10 +54,41 @@ static inline enum trma_status trma_acc_lock_take(const struct trma_acc_context 
     return trma_acc_lock_wait(context, stripe);
 }
 
-/* Release: the next owner sees what was done under the lock. Only the owner writes a taken word, so a store
- * is enough. */
+/* Release: the next owner sees what was done under the lock. Only the owner writes a taken stripe's words, so
+ * stores are enough. */
 static inline void trma_acc_lock_give(const struct trma_acc_context *context, unsigned stripe) {
-    atomic_store_explicit(&context->domain->stripes[stripe].owner, 0, memory_order_release);
+    struct trma_acc_stripe *words = &context->domain->stripes[stripe];
+    const unsigned version = atomic_load_explicit(&words->version, memory_order_relaxed);
+
+    atomic_store_explicit(&words->version, version + 1, memory_order_relaxed);
+    atomic_store_explicit(&words->owner, 0, memory_order_release);
+}
+
+/*
+ * Looking at a stripe's memory without taking it: what is loaded between a begin that gives true and an end
+ * that gives true is what no owner was changing meanwhile. Else nothing is known.
+ */
+static inline bool trma_acc_look_begin(const struct trma_acc_context *context, unsigned stripe,
+                                       unsigned *version) {
+    struct trma_acc_stripe *words = &context->domain->stripes[stripe];
+
+    /* Acquire, both: what is loaded afterwards is no older than they are. */
+    if (atomic_load_explicit(&words->owner, memory_order_acquire) != 0) {
+        return false;
+    }
+    *version = atomic_load_explicit(&words->version, memory_order_acquire);
+    return true;
+}
+
+static inline bool trma_acc_look_end(const struct trma_acc_context *context, unsigned stripe,
+                                     unsigned version) {
+    struct trma_acc_stripe *words = &context->domain->stripes[stripe];
+
+    /* Pairs with the fence of who takes the stripe: if a byte of what was loaded is its, the owner is seen
+     * here; and who is gone again has left another version, which the acquire of its give shows. */
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&words->owner, memory_order_acquire) == 0 &&
+           atomic_load_explicit(&words->version, memory_order_relaxed) == version;
 }
 
 #endif

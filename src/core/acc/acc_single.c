@@ -18,8 +18,15 @@ struct stripes {
     unsigned high;
 };
 
+static void note_store(const struct trma_acc_context *context) {
+    if (context->has_stored != NULL) {
+        atomic_store_explicit(context->has_stored, true, memory_order_relaxed);
+    }
+}
+
 static enum trma_status take(const struct trma_acc_context *context, uintptr_t address, size_t span,
                              struct stripes *stripes) {
+    note_store(context);
     stripes->low = stripes->high = trma_acc_stripe_of(address);
     if (__builtin_expect(span <= trma_acc_stripe_rest(address), 1)) {
         return trma_acc_lock_take(context, stripes->low);
@@ -85,6 +92,82 @@ static inline void combine_element(enum trma_operation operation, enum trma_elem
     }
 }
 
+#define BIT(operation) (1U << (operation))
+
+/* Operations that often leave an integer as it is: a maximum that is reached, a flag that is set. */
+static const unsigned often_idle = BIT(TRMA_OPERATION_NO_OP) | BIT(TRMA_OPERATION_MAX) |
+                                   BIT(TRMA_OPERATION_MIN) | BIT(TRMA_OPERATION_BAND) |
+                                   BIT(TRMA_OPERATION_BOR);
+
+/* True when the operation with `origin` certainly leaves an integer of 8 or 4 bytes, which is `old`, as it
+ * is. */
+static inline bool is_idle(enum trma_operation operation, enum trma_element element, uint64_t old,
+                           uint64_t origin) {
+    const bool is_less = element == TRMA_ELEMENT_UINT64 ? old < origin : (int64_t)old < (int64_t)origin;
+
+    switch (operation) {
+    case TRMA_OPERATION_NO_OP:
+        return true;
+    case TRMA_OPERATION_MAX:
+        return !is_less;
+    case TRMA_OPERATION_MIN:
+        return is_less || old == origin;
+    case TRMA_OPERATION_BAND:
+        return (old & origin) == old;
+    case TRMA_OPERATION_BOR:
+        return (old | origin) == old;
+    default:
+        return false;
+    }
+}
+
+/* An integer as 64 bits that compare as it does (UINT64 as unsigned ones), loaded once. */
+__attribute__((no_sanitize("thread"))) static inline uint64_t widen(enum trma_element element,
+                                                                    const void *at) {
+    switch (element) {
+    case TRMA_ELEMENT_INT32:
+        return (uint64_t)(int64_t) * (const volatile trma_int32 *)at;
+    case TRMA_ELEMENT_UINT32:
+        return *(const volatile trma_uint32 *)at;
+    default:
+        return *(const volatile trma_uint64 *)at;
+    }
+}
+
+/*
+ * An update that changes nothing needs the old value only, and no lock: origins that look at the same words
+ * share their cache lines then, instead of taking them from one another. False: take the lock.
+ *
+ * What is loaded may be in the middle of a change, which the end of the look finds out. ThreadSanitizer
+ * cannot know, since it does not follow fences.
+ */
+__attribute__((no_sanitize("thread"))) static bool
+update_idly(const struct trma_acc_context *context, enum trma_operation operation, enum trma_element element,
+            const void *origin, void *result, const char *local, uintptr_t target, size_t size) {
+    const unsigned stripe = trma_acc_stripe_of(target);
+    unsigned version;
+
+    if (size > trma_acc_stripe_rest(target) || !trma_acc_look_begin(context, stripe, &version)) {
+        return false;
+    }
+    const uint64_t old = widen(element, local);
+    if (!is_idle(operation, element, old, operation == TRMA_OPERATION_NO_OP ? 0 : widen(element, origin)) ||
+        !trma_acc_look_end(context, stripe, version)) {
+        return false;
+    }
+    if (size == sizeof(uint64_t)) {
+        *(trma_uint64 *)result = old;
+    } else {
+        *(trma_uint32 *)result = (uint32_t)old;
+    }
+    return true;
+}
+
+static inline bool is_wide_integer(enum trma_element element) {
+    return element == TRMA_ELEMENT_INT64 || element == TRMA_ELEMENT_UINT64 || element == TRMA_ELEMENT_INT32 ||
+           element == TRMA_ELEMENT_UINT32;
+}
+
 /* Writes an element's data bytes back over CMA, not its holes. */
 static enum trma_status write_element(const struct trma_path *path, const struct trma_element_shape *shape,
                                       const char *local, uintptr_t target) {
@@ -108,7 +191,12 @@ enum trma_status trma_acc_fetch_and_op(const struct trma_acc_context *context, c
 
     if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
         trma_move_path_is_mapped(path, target, shape->span)) {
+        note_store(context);
         trma_acc_hardware_update(operation, element, local, origin, result);
+        return TRMA_OK;
+    }
+    if (local != NULL && (often_idle & BIT(operation)) != 0 && is_wide_integer(element) &&
+        update_idly(context, operation, element, origin, result, local, target, shape->size)) {
         return TRMA_OK;
     }
     struct stripes stripes;
@@ -148,6 +236,7 @@ enum trma_status trma_acc_compare_and_swap(const struct trma_acc_context *contex
 
     if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
         trma_move_path_is_mapped(path, target, size)) {
+        note_store(context);
         trma_acc_hardware_swap(size, local, origin, compare, result);
         return TRMA_OK;
     }

@@ -19,12 +19,12 @@
  * (design.md, "Accumulate").
  */
 #define TRMA_ACC_STRIPES      32U
-#define TRMA_ACC_STRIPE_BYTES 16384U
+#define TRMA_ACC_STRIPE_BYTES 4096U
 
-/* One cache line, so that stripes do not disturb each other. 0: free; else owner's index in the window + 1.
- */
+/* One cache line, so that stripes do not disturb each other. */
 struct trma_acc_stripe {
-    _Alignas(64) atomic_uint owner;
+    _Alignas(64) atomic_uint owner; /* 0: free; else the owner's index in the window + 1 */
+    atomic_uint version;            /* grows whenever the stripe is given back: for who only looks */
 };
 
 struct trma_acc_domain {
@@ -49,6 +49,7 @@ struct trma_acc_context {
     struct trma_acc_domain *domain; /* the target's, mapped here */
     uint32_t me;                    /* this origin's index in the window */
     bool hardware_atomics;
+    atomic_bool *has_stored; /* set by an update of one element that may have stored; NULL: nobody asks */
     enum trma_status (*wait)(void *argument, uint32_t owner, unsigned tries);
     void *argument;
 };

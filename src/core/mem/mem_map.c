@@ -12,6 +12,7 @@
 #include "mem_backing.h"
 #include "mem_door.h"
 #include "mem_region.h"
+#include "mem_xpmem.h"
 
 /*
  * Heap chunks stay mapped after their last window here is freed, since the next window is likely to lie on
@@ -32,6 +33,7 @@ struct mapping {
     size_t size;
     size_t users;
     bool is_chunk;
+    bool is_xpmem;
     UT_hash_handle hh;
 };
 
@@ -60,10 +62,11 @@ static void after_fork_in_child(void) {
 }
 
 static void install_fork_handlers(void) {
-    /* Prepare handlers run in the reverse order of registration, locks are taken in the order maps, regions.
-     */
+    /* Prepare handlers run in the reverse order of registration, locks are taken in the order maps, regions,
+     * and maps, XPMEM's device. */
     trma_mem_region_lock();
     trma_mem_region_unlock();
+    (void)trma_mem_xpmem_try();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -95,7 +98,11 @@ static void drop_mapping(struct mapping *mapping) {
     }
     /* The analyzer does not see that deleting the last item clears `mappings`. */
     HASH_DEL(mappings, mapping); // NOLINT(clang-analyzer-unix.Malloc)
-    munmap(mapping->base, mapping->size);
+    if (mapping->is_xpmem) {
+        trma_mem_xpmem_detach(mapping->base);
+    } else {
+        munmap(mapping->base, mapping->size);
+    }
     free(mapping);
 }
 
@@ -119,6 +126,9 @@ static bool drop_idle(size_t keep) {
 
 static enum trma_status map_once(struct trma_peer *peer, const struct trma_ticket *ticket, void **base) {
     int descriptor;
+    if ((ticket->flags & TRMA_TICKET_IS_XPMEM) != 0) {
+        return trma_mem_xpmem_attach(peer->xpmem_access, ticket->inode, ticket->size, base);
+    }
     enum trma_status status = trma_mem_door_open(peer, ticket, &descriptor, NULL);
     if (status != TRMA_OK) {
         return status;
@@ -149,6 +159,7 @@ static enum trma_status map_region(struct trma_peer *peer, const struct trma_tic
     }
     mapping->key = key_of(peer, ticket->serial);
     mapping->size = ticket->size;
+    mapping->is_xpmem = (ticket->flags & TRMA_TICKET_IS_XPMEM) != 0;
     mapping->is_chunk = (ticket->flags & TRMA_TICKET_IS_CHUNK) != 0;
     idle_count++; /* until its first user is counted */
     HASH_ADD(hh, mappings, key, sizeof mapping->key, mapping);

@@ -18,7 +18,8 @@
  * Maps the region of `ticket`, owned by `peer`, readable and writable; *base is where its offset 0 lies here.
  * Every success needs a trma_mem_map_release. For the process itself (peer->is_self) the owner's own mapping
  * is given. TRMA_ERR_REFUSED: no door is open (doors are tried in the order /proc/<pid>/fd, SCM_RIGHTS, POSIX
- * shm); TRMA_ERR_NO_MEMORY: address space or descriptors are exhausted. Thread-safe.
+ * shm; private memory by XPMEM alone); TRMA_ERR_NO_MEMORY: address space or descriptors are exhausted.
+ * Thread-safe.
  */
 enum trma_status trma_mem_map_acquire(struct trma_peer *peer, const struct trma_ticket *ticket, void **base);
 void trma_mem_map_release(struct trma_peer *peer, uint64_t serial);

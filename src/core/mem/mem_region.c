@@ -182,8 +182,12 @@ bool trma_mem_region_spare_descriptor(void) {
     return spared;
 }
 
+uint64_t trma_mem_region_next_serial(void) {
+    return ++last_serial;
+}
+
 enum trma_status trma_mem_region_make_backing(size_t size, struct trma_backing *out, uint64_t *serial) {
-    *serial = ++last_serial;
+    *serial = trma_mem_region_next_serial();
     bool named = trma_mem_door_needs_names();
     enum trma_status status = trma_mem_backing_create(size, *serial, named, out);
     if (status == TRMA_ERR_NO_MEMORY && spare_descriptor()) {

@@ -59,6 +59,9 @@ enum trma_status trma_mem_region_create(size_t size, size_t alignment, enum trma
  * trma_mem_region_insert. */
 enum trma_status trma_mem_region_make_backing(size_t size, struct trma_backing *out, uint64_t *serial);
 
+/* A serial for something that is no region. */
+uint64_t trma_mem_region_next_serial(void);
+
 /* Enters a copy of *region into the table; NULL when memory is exhausted. The region must not overlap another
  * one. */
 struct trma_region *trma_mem_region_insert(const struct trma_region *region);

@@ -7,6 +7,7 @@
 /* Flags of a ticket. */
 #define TRMA_TICKET_IS_CHUNK                                                                                 \
     1U /* a heap chunk, which serves many windows: worth keeping mapped between two of them */
+#define TRMA_TICKET_IS_XPMEM 2U /* private memory that peers attach by XPMEM; no file */
 
 /*
  * A ticket names one region of one process, so that a peer can map it. Plain data, travels by value (in a
@@ -16,7 +17,8 @@
 struct trma_ticket {
     uint64_t serial;
     uint64_t size;  /* bytes, a multiple of the page size */
-    uint64_t inode; /* of the memfd: a mapper checks that it opened the right file, descriptors are reused */
+    uint64_t inode; /* of the memfd: a mapper checks that it opened the right file, descriptors are reused;
+                       with XPMEM the owner's address of offset 0 */
     int32_t descriptor; /* number in the owner's table, -1 once the owner has closed it (then nobody new can
                            map) */
     uint32_t flags;     /* TRMA_TICKET_* */

@@ -30,6 +30,16 @@ struct batch {
     struct stretches remote;
 };
 
+/* What one system call is given. */
+struct call {
+    struct trma_peer *peer;
+    bool is_write;
+    const struct iovec *local;
+    const struct iovec *remote;
+    size_t n_local;
+    size_t n_remote;
+};
+
 /* CMA is no longer tried on the peer. Others may be reading has_cma: the reason is there first. */
 static enum trma_status refuse(struct trma_peer *peer) {
     __atomic_store_n(&peer->cma_reason, "the kernel refused process_vm_readv/writev on it during the run",
@@ -89,14 +99,14 @@ static void stretches_drop(struct stretches *side, size_t bytes) {
 
 /* As process_vm_readv and writev, by the target's memory as a file: what the first stretches of both sides
  * have in common. */
-static ssize_t carry_by_file(const struct batch *batch, int file) {
-    const struct iovec *local = batch->local.first;
-    const struct iovec *remote = batch->remote.first;
+static ssize_t carry_by_file(const struct call *call, int file) {
+    const struct iovec *local = call->local;
+    const struct iovec *remote = call->remote;
     /* Both lists have a first stretch while there are bytes left. NOLINTNEXTLINE(clang-analyzer-core.*) */
     const size_t size = local->iov_len < remote->iov_len ? local->iov_len : remote->iov_len;
     const off_t place = (off_t)(uintptr_t)remote->iov_base;
-    const ssize_t carried = batch->is_write ? pwrite(file, local->iov_base, size, place)
-                                            : pread(file, local->iov_base, size, place);
+    const ssize_t carried = call->is_write ? pwrite(file, local->iov_base, size, place)
+                                           : pread(file, local->iov_base, size, place);
 
     if (carried < 0 && errno == EIO) {
         errno = EFAULT;
@@ -112,21 +122,20 @@ static bool is_refusal(int error) {
 }
 
 /* Carries what one system call does; -1 with errno set. */
-static ssize_t carry_some(const struct batch *batch) {
-    struct trma_peer *peer = batch->peer;
-    const struct stretches *local = &batch->local;
-    const struct stretches *remote = &batch->remote;
+static ssize_t carry_some(const struct call *call) {
+    struct trma_peer *peer = call->peer;
     const int file = atomic_load_explicit(&peer->memory_file, memory_order_acquire);
 
     if (file) {
-        return carry_by_file(batch, file - 1);
+        return carry_by_file(call, file - 1);
     }
     const ssize_t carried =
-        batch->is_write ? process_vm_writev(peer->pid, local->first, local->n, remote->first, remote->n, 0)
-                        : process_vm_readv(peer->pid, local->first, local->n, remote->first, remote->n, 0);
+        call->is_write
+            ? process_vm_writev(peer->pid, call->local, call->n_local, call->remote, call->n_remote, 0)
+            : process_vm_readv(peer->pid, call->local, call->n_local, call->remote, call->n_remote, 0);
     const int error = errno;
     if (carried < 0 && is_refusal(error) && trma_node_peer_open_memory(peer)) {
-        return carry_by_file(batch, atomic_load_explicit(&peer->memory_file, memory_order_acquire) - 1);
+        return carry_by_file(call, atomic_load_explicit(&peer->memory_file, memory_order_acquire) - 1);
     }
     errno = error;
     return carried;
@@ -136,15 +145,15 @@ static ssize_t carry_some(const struct batch *batch) {
  * One system call. The target must not exchange the pages behind its memory while bytes are on their way into
  * them, and what was read meanwhile is read again (node_gate.h). *error is 0 or the call's errno.
  */
-static enum trma_status call_kernel(const struct batch *batch, ssize_t *carried, int *error) {
-    struct trma_gate *gate = batch->peer->gate;
+static enum trma_status call_kernel(const struct call *call, ssize_t *carried, int *error) {
+    struct trma_gate *gate = call->peer->gate;
     enum trma_status status = TRMA_OK;
     unsigned sequence = 0;
 
-    if (batch->is_write) {
-        status = gate ? trma_node_gate_enter(gate, batch->peer) : TRMA_OK;
+    if (call->is_write) {
+        status = gate ? trma_node_gate_enter(gate, call->peer) : TRMA_OK;
         if (!status) {
-            *carried = carry_some(batch);
+            *carried = carry_some(call);
             *error = *carried < 0 ? errno : 0;
             if (gate) {
                 trma_node_gate_leave(gate);
@@ -153,9 +162,9 @@ static enum trma_status call_kernel(const struct batch *batch, ssize_t *carried,
         return status;
     }
     do {
-        status = gate ? trma_node_gate_read_begin(gate, batch->peer, &sequence) : TRMA_OK;
+        status = gate ? trma_node_gate_read_begin(gate, call->peer, &sequence) : TRMA_OK;
         if (!status) {
-            *carried = carry_some(batch);
+            *carried = carry_some(call);
             *error = *carried < 0 ? errno : 0;
         }
     } while (!status && gate && !trma_node_gate_read_is_good(gate, sequence));
@@ -168,7 +177,9 @@ static enum trma_status batch_carry(struct batch *batch) {
     while (batch->bytes > 0) {
         ssize_t carried = 0;
         int error = 0;
-        const enum trma_status status = call_kernel(batch, &carried, &error);
+        const struct call call = {batch->peer,         batch->is_write, batch->local.first,
+                                  batch->remote.first, batch->local.n,  batch->remote.n};
+        const enum trma_status status = call_kernel(&call, &carried, &error);
         if (status) {
             return status;
         }
@@ -187,11 +198,8 @@ static enum trma_status batch_carry(struct batch *batch) {
     return TRMA_OK;
 }
 
-static enum trma_status carry(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
-                              bool is_write) {
-    if (!atomic_load_explicit(&path->peer->has_cma, memory_order_acquire)) {
-        return TRMA_ERR_REFUSED;
-    }
+static enum trma_status carry_list(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
+                                   bool is_write) {
     struct batch batch;
     batch.peer = path->peer;
     batch.is_write = is_write;
@@ -213,6 +221,27 @@ static enum trma_status carry(const struct trma_path *path, const struct trma_pa
         }
     }
     return batch_carry(&batch);
+}
+
+/* One dense stretch is what most operations are: no list is built for it. What the call leaves over, or fails
+ * to do, is the list's to look at. */
+static enum trma_status carry(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
+                              bool is_write) {
+    if (!atomic_load_explicit(&path->peer->has_cma, memory_order_acquire)) {
+        return TRMA_ERR_REFUSED;
+    }
+    if (n == 1 && pairs->count == 1) {
+        const struct iovec local = {(void *)pairs->origin, pairs->length};
+        const struct iovec remote = {(void *)pairs->target, pairs->length};
+        const struct call call = {path->peer, is_write, &local, &remote, 1, 1};
+        ssize_t carried = 0;
+        int error = 0;
+        const enum trma_status status = call_kernel(&call, &carried, &error);
+        if (status || (!error && (size_t)carried == pairs->length)) {
+            return status;
+        }
+    }
+    return carry_list(path, pairs, n, is_write);
 }
 
 static enum trma_status cma_put(const struct trma_path *path, const struct trma_pair *pairs, size_t n,

@@ -32,6 +32,8 @@
       "whether the memory of MPI_Win_create may become a shared region in place")                            \
     X(SWITCH, cma, "TRUERMA_CMA", "on", "on|off", 0, 0,                                                      \
       "off keeps process_vm_readv and process_vm_writev from being used")                                    \
+    X(SWITCH, xpmem, "TRUERMA_XPMEM", "on", "on|off", 0, 0,                                                  \
+      "off keeps /dev/xpmem from being used where the kernel module is loaded")                              \
     X(SIZE, heap_chunk, "TRUERMA_HEAP_CHUNK", "64M", "bytes from 64K to 1G", 64ULL << 10, 1ULL << 30,        \
       "size of the first shared piece that blocks of MPI_Alloc_mem and MPI_Win_allocate are cut from")
 

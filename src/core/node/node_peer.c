@@ -18,6 +18,7 @@
 #include "../mem/mem_door.h"
 #include "../mem/mem_heap.h"
 #include "../mem/mem_map.h"
+#include "../mem/mem_xpmem.h"
 #include "node_peer_beacon.h"
 #include "node_peer_process.h"
 
@@ -116,7 +117,8 @@ static enum trma_status make_self(void) {
                                   .pid_namespace = trma_node_process_pid_namespace(),
                                   .uid = geteuid(),
                                   .layout_version = TRMA_LAYOUT_VERSION,
-                                  .doors_closed = trma_mem_door_closed()};
+                                  .doors_closed = trma_mem_door_closed(),
+                                  .xpmem_segment = trma_mem_xpmem_offer()};
     probe_word = make_nonce();
     self.probe_address = (uint64_t)(uintptr_t)&probe_word;
     self.probe_value = probe_word;
@@ -238,6 +240,23 @@ static void probe_cma(struct trma_peer *peer) {
     peer->cma_reason = peer->has_cma ? NULL : refusal;
 }
 
+static void probe_xpmem(struct trma_peer *peer) {
+    uint64_t page = trma_mem_page_size();
+    uint64_t address = peer->identity.probe_address;
+    int64_t access = peer->is_self ? 0 : trma_mem_xpmem_access(peer->identity.xpmem_segment);
+    void *base = NULL;
+    if (trma_mem_xpmem_attach(access, address / page * page, page, &base) == TRMA_OK) {
+        uint64_t word = 0;
+        memcpy(&word, (char *)base + address % page, sizeof word);
+        trma_mem_xpmem_detach(base);
+        if (word == peer->identity.probe_value) {
+            peer->xpmem_access = access;
+            return;
+        }
+    }
+    trma_mem_xpmem_end_access(access);
+}
+
 /*
  * Is this pid certain to be the peer's? By name, when both see the same namespace; else by effect, when
  * something that only the peer has was reached through it.
@@ -295,6 +314,7 @@ static struct peer_entry *make_peer(const struct trma_identity *identity) {
     entry->nonce = identity->probe_value;
     entry->maker = getpid();
     probe_cma(peer);
+    probe_xpmem(peer);
     map_beacon(peer);
     if (!pid_is_proven(peer)) {
         peer->pid = 0;
@@ -336,6 +356,7 @@ void trma_node_peer_release(struct trma_peer *peer) {
     if (--entry->users == 0) {
         HASH_DEL(peers, entry);
         trma_mem_map_forget(peer);
+        trma_mem_xpmem_end_access(peer->xpmem_access);
         if (peer->beacon >= 0) {
             close(peer->beacon);
         }

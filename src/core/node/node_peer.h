@@ -17,7 +17,7 @@
  */
 
 /* Raised whenever shared structures change: two different builds of the library never share words. */
-#define TRMA_LAYOUT_VERSION 1U
+#define TRMA_LAYOUT_VERSION 2U
 
 /* Plain data, no pointers, no padding: travels by value. Filled by trma_node_identity_self. */
 struct trma_identity {
@@ -34,6 +34,7 @@ struct trma_identity {
     uint64_t probe_address;  /* of a word in the process's private memory that holds probe_value: what a CMA
                                 probe reads */
     uint64_t probe_value;
+    int64_t xpmem_segment; /* all of its memory, for mem_xpmem.h; 0: not offered */
     struct trma_ticket
         beacon; /* the first region of the control heap: mapping it proves that regions can be passed */
 };
@@ -47,6 +48,7 @@ struct trma_peer {
     const char
         *map_reason; /* why is_mapped is false, or which door was taken; static text in a user's words */
     const char *cma_reason; /* why has_cma is false; static text in a user's words, NULL when it works */
+    int64_t xpmem_access;   /* by which its private memory is attached, tried as CMA is; 0: it cannot be */
     pid_t pid; /* the peer's pid as *this* process names it, for process_vm_*; 0 when it cannot be named */
     pid_t proc_pid;         /* the peer's number in /proc as this process sees it; 0 when it is not shown */
     uint64_t start_time;    /* of the peer, as this process reads it; 0 when unknown */

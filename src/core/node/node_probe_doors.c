@@ -18,6 +18,7 @@
 #include "../mem/mem_adopt_guard.h"
 #include "../mem/mem_backing.h"
 #include "../mem/mem_door.h"
+#include "../mem/mem_xpmem.h"
 #include "node_peer_process.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -176,7 +177,7 @@ static int try_userfaultfd(struct subject *subject) {
 
 static int try_xpmem(struct subject *subject) {
     (void)subject;
-    return error_or_ok(access("/dev/xpmem", R_OK | W_OK) == 0);
+    return trma_mem_xpmem_try();
 }
 
 static const struct trial trials[] = {
@@ -200,8 +201,8 @@ static const struct trial trials[] = {
     {"userfaultfd", try_userfaultfd, false,
      "pages in use can be moved into a region while threads write to them",
      "needs vm.unprivileged_userfaultfd=1, or access to /dev/userfaultfd"},
-    {"XPMEM", try_xpmem, false, "the kernel module can map any memory of a peer",
-     "the kernel module xpmem is not loaded, or /dev/xpmem may not be opened; nothing depends on it"},
+    {"XPMEM", try_xpmem, false, "any memory of a peer is mapped as it is, nothing needs to be adopted",
+     "needs the kernel module xpmem, and /dev/xpmem to be opened by users; nothing depends on it"},
 };
 
 #define TRIALS (sizeof trials / sizeof trials[0])

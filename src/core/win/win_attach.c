@@ -7,6 +7,7 @@
 
 #include "../mem/mem_heap.h"
 #include "../mem/mem_map.h"
+#include "../mem/mem_xpmem.h"
 #include "win_adopt.h"
 
 enum { SMALLEST_TABLE = 64, TRIES_PER_LOOK = 1024 };
@@ -21,6 +22,7 @@ struct trma_attachments {
     struct table *table;
     struct trma_share *shares; /* the owner's own copy, by address */
     bool adopts;
+    bool by_xpmem;
     size_t entries;
     size_t capacity;
 };
@@ -30,12 +32,14 @@ struct trma_attached_range {
     void *mapped; /* base of its region here, NULL when it is not mapped */
 };
 
-struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words, bool adopts) {
+struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words, bool adopts,
+                                                     bool by_xpmem) {
     struct trma_attachments *attachments = calloc(1, sizeof *attachments);
 
     if (attachments) {
         attachments->shared = words;
         attachments->adopts = adopts;
+        attachments->by_xpmem = by_xpmem;
     }
     return attachments;
 }
@@ -139,6 +143,9 @@ enum trma_status trma_win_attachments_add(struct trma_attachments *attachments, 
     const char *reason;
     trma_win_adopt_begin((void *)address, size, attachments->adopts ? TRMA_ADOPT_AT_ONCE : TRMA_ADOPT_NOT,
                          &attachments->shares[at], &serial, &reason);
+    if (attachments->by_xpmem && !attachments->shares[at].ticket.serial) {
+        trma_mem_xpmem_describe((void *)address, size, &attachments->shares[at]);
+    }
     attachments->shares[at].address = address;
     attachments->shares[at].size = size;
     attachments->entries++;

@@ -37,8 +37,10 @@ struct trma_attached {
     uint64_t table_serial; /* of the region that holds the table: mapped while we know the table */
 };
 
-/* With `adopts` attached private memory becomes mapped where that is possible. */
-struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words, bool adopts);
+/* With `adopts` attached private memory becomes mapped where that is possible; with `by_xpmem` origins attach
+ * it as it is. */
+struct trma_attachments *trma_win_attachments_create(struct trma_attach_words *words, bool adopts,
+                                                     bool by_xpmem);
 void trma_win_attachments_destroy(struct trma_attachments *attachments);
 
 /*

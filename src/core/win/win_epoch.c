@@ -425,15 +425,6 @@ enum trma_status trma_win_unlock_all(struct trma_window *window) {
     return status;
 }
 
-/* A flush promises that the operations are done before anything that the caller does next, later loads
- * included: only a full fence keeps those behind the stores of a put (two origins that flush a put and then
- * get must not both miss). */
-static void order_flush(bool local) {
-    if (!local) {
-        atomic_thread_fence(memory_order_seq_cst);
-    }
-}
-
 static bool is_passive(const struct trma_window *window) {
     return window->access == TRMA_ACCESS_LOCK || window->access == TRMA_ACCESS_LOCK_ALL;
 }
@@ -447,7 +438,9 @@ enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool
     if (window->access == TRMA_ACCESS_LOCK_ALL ||
         (window->access == TRMA_ACCESS_LOCK && target->lock != TRMA_LOCK_NONE)) {
         status = drain(window, target, book(window, TRMA_WAIT_FLUSH));
-        order_flush(local);
+        if (!local) {
+            trma_win_order_flush(window);
+        }
     }
     trma_win_guard_leave(window);
     return status;
@@ -464,7 +457,9 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
         for (uint32_t i = 0; i < window->n_active && !status; i++) {
             status = drain(window, &window->targets[window->active[i]], waited_ns);
         }
-        order_flush(local);
+        if (!local) {
+            trma_win_order_flush(window);
+        }
     }
     trma_win_guard_leave(window);
     return status;

@@ -40,6 +40,37 @@ enum trma_status trma_win_unlock_all(struct trma_window *window);
 enum trma_status trma_win_flush(struct trma_window *window, uint32_t target, bool local);
 enum trma_status trma_win_flush_all(struct trma_window *window, bool local);
 
+/*
+ * A flush promises that the operations are done before anything that the caller does next, later loads
+ * included: only a full fence keeps those behind the stores of a put (two origins that flush a put and then
+ * get must not both miss). After gets alone there are no stores to wait for, and later accesses must only not
+ * overtake the loads. Another thread may have been the one to flush and to clear the mark, which says nothing
+ * of this thread's stores: with threads the fence is always full.
+ */
+static inline void trma_win_order_flush(struct trma_window *window) {
+    if (!window->is_threaded && !atomic_load_explicit(&window->has_stored, memory_order_relaxed)) {
+        atomic_thread_fence(memory_order_acq_rel);
+        return;
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    atomic_store_explicit(&window->has_stored, false, memory_order_relaxed);
+}
+
+/* The short way of a flush, in line with the entry point. False: nothing was done, take trma_win_flush. */
+static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t target) {
+    struct trma_target *at = &window->targets[target];
+
+    if (window->is_threaded || window->counts_operations || window->may_adopt ||
+        (window->access != TRMA_ACCESS_LOCK_ALL &&
+         (window->access != TRMA_ACCESS_LOCK || at->lock == TRMA_LOCK_NONE)) ||
+        /* Acquire: as trma_move_test. */
+        atomic_load_explicit(&at->outstanding.pending, memory_order_acquire) != 0) {
+        return false;
+    }
+    trma_win_order_flush(window);
+    return true;
+}
+
 /* Orders the member's own loads and stores with what others did (the unified memory model needs no more than
  * a fence). */
 enum trma_status trma_win_sync(struct trma_window *window);

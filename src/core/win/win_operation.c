@@ -48,6 +48,9 @@ static enum trma_status perform_along(struct trma_window *window, const struct t
     if (!target->is_whole && !window->is_dynamic) {
         trma_win_adopt_earn(window, rma->target, rma->place.layout->size * rma->place.count);
     }
+    if (rma->kind != TRMA_COUNT_GET) {
+        trma_win_note_store(window);
+    }
     switch (rma->kind) {
     case TRMA_COUNT_PUT:
         return trma_move_put(path, &rma->origin, &rma->place, &target->outstanding);

@@ -64,6 +64,11 @@ static inline void *trma_win_quick_address(struct trma_window *window, uint32_t 
     return offset <= span && size <= span - offset ? at->quick_local + offset : NULL;
 }
 
+/* To be called before the window's memory is stored to, except by what notes it itself (acc_update.h). */
+static inline void trma_win_note_store(struct trma_window *window) {
+    atomic_store_explicit(&window->has_stored, true, memory_order_relaxed);
+}
+
 /* Does an operation whose target is open: used by issue and by the deferred queue. */
 enum trma_status trma_win_operation_perform(struct trma_window *window, const struct trma_rma *rma);
 

@@ -6,6 +6,7 @@
 
 #include "../mem/mem_heap.h"
 #include "../mem/mem_map.h"
+#include "../mem/mem_xpmem.h"
 #include "win_deferred.h"
 
 static size_t words_size(uint32_t members) {
@@ -29,6 +30,9 @@ void trma_win_card_fill(const struct trma_team *team, void *base, size_t size, u
     *words = memory;
     trma_mem_share_describe(memory, words_size(team->size), &card->words);
     trma_win_adopt_begin(base, size, options->adopt, &card->memory, &card->adopted, &card->adopt_reason);
+    if (options->by_xpmem && size && !card->memory.ticket.serial) {
+        trma_mem_xpmem_describe(base, size, &card->memory);
+    }
     card->usable = 1;
 }
 
@@ -169,8 +173,8 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         }
     }
     if (!status && window->is_dynamic) {
-        window->attachments =
-            trma_win_attachments_create(&words->attached, options->adopt == TRMA_ADOPT_AT_ONCE);
+        window->attachments = trma_win_attachments_create(
+            &words->attached, options->adopt == TRMA_ADOPT_AT_ONCE, options->by_xpmem);
         status = window->attachments ? TRMA_OK : TRMA_ERR_NO_MEMORY;
     }
     if (status) {
@@ -184,8 +188,11 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         struct trma_target *target = &window->targets[i];
         target->posted = &words->pairs[i].posted;
         target->completed = &target->words->pairs[team->me].completed;
-        target->updates = (struct trma_acc_context){
-            .domain = &target->words->updates, .me = team->me, .wait = wait_for_stripe, .argument = window};
+        target->updates = (struct trma_acc_context){.domain = &target->words->updates,
+                                                    .me = team->me,
+                                                    .has_stored = &window->has_stored,
+                                                    .wait = wait_for_stripe,
+                                                    .argument = window};
     }
     if (options->adopt == TRMA_ADOPT_EARNED && !window->is_dynamic && words &&
         !cards[team->me].memory.ticket.serial && cards[team->me].size && team->size > 1) {

@@ -116,6 +116,7 @@ struct trma_window {
     pthread_mutex_t guard;  /* protects everything private below and in the targets */
     enum trma_access access;
     bool fence_used;          /* operations were issued since the last fence */
+    atomic_bool has_stored;   /* some may have stored since the last flush: the next one must order that */
     bool is_exposed;          /* between post and wait */
     bool may_adopt;           /* this process's memory is private and may earn its adoption */
     uint64_t adopted_serial;  /* what this window has a share in; 0 when nothing is adopted */
@@ -140,6 +141,7 @@ struct trma_window_options {
     bool is_threaded;
     bool counts_operations;
     enum trma_adopt_mode adopt; /* for memory that the user brings */
+    bool by_xpmem;              /* such memory stays as it is, and all members attach it */
 };
 
 /*

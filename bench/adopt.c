@@ -5,9 +5,15 @@
  *
  * owner:  the owner's own computing on a window (triad, random reads) against plain memory on huge pages. The
  *         created window is adopted for it.
+ *
  * cost, cost_always, cost_never: a window on memory that was touched or not is made, carries `values` puts of
- * 8 bytes with a flush each, and is freed. All ranks together. hammer, hammer_always: threads of the target
- * increment words inside and beside a window that is made and freed again and again; nothing may be lost. */
+ * 8 bytes with a flush each, and is freed. All ranks together.
+ *
+ * cma: an operation and its flush on a window that is never adopted, and bare calls of process_vm_writev and
+ * process_vm_readv in the same processes.
+ *
+ * hammer, hammer_always: threads of the target increment words inside and beside a window that is made and
+ * freed again and again; nothing may be lost. */
 #include "common/bench.h"
 
 #include <pthread.h>
@@ -16,11 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 static const struct bench_program program = {.name = "adopt",
                                              .summary = "windows on ordinary memory, 2 ranks",
                                              .modes =
-                                                 "owner,cost,cost_always,cost_never,hammer,hammer_always",
+                                                 "owner,cost,cost_always,cost_never,cma,hammer,hammer_always",
                                              .flavours = "create,allocate",
                                              .sizes = "4K,64M,512M",
                                              .values = "4",
@@ -161,6 +169,70 @@ static void cost(const struct bench *bench, const char *mode, const char *policy
     bench_emit(bench, &cell, &samples, 0);
 }
 
+/* What cma works on. */
+struct crossing {
+    const struct bench *bench;
+    MPI_Win win;
+    char *here;
+    long there[2]; /* the other process and its memory */
+    size_t bytes;
+    bool is_put, is_bare;
+};
+
+static void cross(void *context, long iterations) {
+    const struct crossing *c = context;
+    struct iovec here = {c->here, c->bytes}, there = {(void *)c->there[1], c->bytes};
+    if (c->bench->rank != 0)
+        return;
+    for (long i = 0; i < iterations && !c->is_bare; i++) {
+        if (c->is_put)
+            MPI_Put(c->here, (int)c->bytes, MPI_BYTE, 1, 0, (int)c->bytes, MPI_BYTE, c->win);
+        else
+            MPI_Get(c->here, (int)c->bytes, MPI_BYTE, 1, 0, (int)c->bytes, MPI_BYTE, c->win);
+        MPI_Win_flush(1, c->win);
+    }
+    for (long i = 0; i < iterations && c->is_bare; i++) {
+        ssize_t moved = c->is_put ? process_vm_writev((pid_t)c->there[0], &here, 1, &there, 1, 0)
+                                  : process_vm_readv((pid_t)c->there[0], &here, 1, &there, 1, 0);
+        if (moved != (ssize_t)c->bytes) {
+            perror("bench-adopt: process_vm_writev/readv");
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+}
+
+static void cma(const struct bench *bench, size_t bytes) {
+    static struct bench_samples samples;
+    struct crossing c = {.bench = bench, .here = bench_memory(bytes), .bytes = bytes};
+    char *memory = bench_memory(bytes);
+    bench_fill(c.here, bytes, 0);
+    bench_fill(memory, bytes, 0);
+    memory[0] ^= (char)(bench->rank == 1); /* what the puts are to mend */
+    c.win = create(memory, bytes, "never");
+    c.there[0] = getpid();
+    c.there[1] = (long)memory;
+    MPI_Bcast(c.there, 2, MPI_LONG, 1, MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, c.win);
+    for (int way = 0; way < 4; way++) {
+        static const char *const names[] = {"put", "bare_put", "get", "bare_get"};
+        const struct bench_task task = {.context = &c, .run = cross};
+        c.is_bare = way % 2 == 1;
+        c.is_put = way < 2;
+        bench_run(bench, &task, &samples);
+        struct bench_cell cell = {.mode = "cma",
+                                  .op = names[way],
+                                  .flavour = "create",
+                                  .size = (long long)bytes,
+                                  .bytes = (double)bytes};
+        bench_emit(bench, &cell, &samples, 0);
+    }
+    MPI_Win_unlock_all(c.win);
+    bench_verify(bench, bench_wrong(bench->rank == 0 ? c.here : memory, bytes, 0, 0), "what was carried");
+    MPI_Win_free(&c.win);
+    free(memory);
+    free(c.here);
+}
+
 struct incrementer {
     pthread_t thread;
     volatile long *words[2]; /* inside and beside the window */
@@ -243,6 +315,8 @@ int main(int argc, char **argv) {
         size_t bytes = (size_t)options->sizes.item[s];
         if (bench_list_has(options->modes, "owner") && bytes > HUGE)
             owner(&bench, bytes);
+        if (bench_list_has(options->modes, "cma"))
+            cma(&bench, bytes);
         for (int v = 0; v < options->values.count; v++) {
             for (int p = 0; p < POLICIES; p++) {
                 if (bench_list_has(options->modes, policies[p].cost)) {

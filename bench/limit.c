@@ -48,6 +48,7 @@ struct control {
     size_t size;
     long iterations; /* of exchange, or n of skew */
     _Atomic long wrong;
+    _Atomic uintptr_t lent; /* private memory of the other process, for cma */
 };
 
 struct process {
@@ -192,10 +193,11 @@ enum way { WAY_EXCHANGE, WAY_MEMCPY, WAY_CMA };
 static pid_t other_pid;
 
 /* process_vm_writev or _readv of the whole, in as many calls as it takes. */
-static void cma(struct process *process, bool put, size_t size) {
-    char *theirs = process->window[1]; /* mapped before the fork: the same address on both sides */
+/* Between memory of this process and the private memory that the other one has lent. */
+static void cma(struct process *process, char *mine, bool put, size_t size) {
+    char *theirs = (char *)atomic_load_explicit(&process->control->lent, memory_order_relaxed);
     for (size_t done = 0; done < size;) {
-        struct iovec here = {process->buffer + done, size - done}, there = {theirs + done, size - done};
+        struct iovec here = {mine + done, size - done}, there = {theirs + done, size - done};
         ssize_t moved = put ? process_vm_writev(other_pid, &here, 1, &there, 1, 0)
                             : process_vm_readv(other_pid, &here, 1, &there, 1, 0);
         if (moved <= 0) {
@@ -218,7 +220,7 @@ static double sample(struct process *process, enum way way, bool put, size_t siz
     }
     for (long i = 0; i < iterations; i++) {
         if (way == WAY_CMA)
-            cma(process, put, size);
+            cma(process, process->buffer, put, size);
         else
             memcpy(put ? theirs : process->buffer, put ? process->buffer : theirs, size);
         atomic_signal_fence(memory_order_seq_cst); /* each copy is made */
@@ -233,7 +235,11 @@ static double checked_sample(struct process *process, enum way way, bool put, si
     bench_fill(process->buffer, size, put ? 0 : 1);
     bench_fill(theirs, size, put ? 1 : 0);
     bench_fill(process->window[0], size, put ? 1 : 0);
+    if (way == WAY_CMA)
+        cma(process, theirs, true, size);
     double us = sample(process, way, put, size, iterations);
+    if (way == WAY_CMA)
+        cma(process, theirs, false, size);
     long wrong = bench_wrong(put ? theirs : process->buffer, size, 0, exchanged && put ? 1 : 0);
     wrong += atomic_load(&process->control->wrong);
     if (wrong != 0)
@@ -333,8 +339,12 @@ int main(int argc, char **argv) {
         exit(2);
     process.buffer = bench_memory(bytes);
     bench_fill(process.buffer, bytes, 0);
-    if (process.me == 1)
+    if (process.me == 1) {
+        atomic_store_explicit(&process.control->lent, (uintptr_t)process.buffer, memory_order_release);
         serve(&process);
+    }
+    while (atomic_load_explicit(&process.control->lent, memory_order_acquire) == 0)
+        sched_yield();
     measure_all(&options, &process);
     command(&process, TASK_END, false, 0, 0);
     waitpid(other_pid, NULL, 0);

@@ -132,7 +132,7 @@ POLICIES = (("cost", "auto"), ("cost_always", "always"), ("cost_never", "never")
 
 
 def adopt_tables(results, titles):
-    owner, cost = [], []
+    owner, cost, crossing = [], [], []
     for host, title in titles.items():
         for fields in cells_with(results, bench="adopt", mode="owner", flavour="plain"):
             row = [title, fields["op"].replace("_", " "), size_text(fields["size"])]
@@ -146,15 +146,27 @@ def adopt_tables(results, titles):
             row = [title, size_text(fields["size"]), fields["op"], f"{fields['puts']:.0f}",
                    value_text(results.find(host, ALONE, **fields), results.mishap(host, ALONE, "adopt"))]
             cost.append(row + [value_text(results.find(host, WITH, **dict(fields, mode=mode))) for mode, _ in POLICIES])
+        for size in numbers_of(results, "size", bench="adopt", mode="cma"):
+            row = [title, size_text(size)]
+            for op in ("put", "get"):
+                bare, ours = (results.find(host, WITH, bench="adopt", mode="cma", op=name, size=size)
+                              for name in (f"bare_{op}", op))
+                row += [value_text(bare), value_text(ours), f"{ours.of() / bare.of():.2f}" if bare and ours else "–"]
+            crossing.append(row)
         owner.append(None)
         cost.append(None)
+        crossing.append(None)
     head = [f"{name}: {memory}" for name in ("alone", "TrueRMA") for _, memory in MEMORIES]
     return [Table("The owner's own computing on its window", "one rank computes; plain: malloc memory on huge pages; "
                   "random read: for each of 2,000,000 reads that depend on each other", ["host MPI", "what", "size", *head],
                   without_last_rule(owner), 3),
             Table("Price of a created window by policy", "make, so many puts of 8 bytes with a flush each, free",
                   ["host MPI", "size", "memory", "puts", "alone", *(f"TrueRMA, {policy}" for _, policy in POLICIES)],
-                  without_last_rule(cost), 3)]
+                  without_last_rule(cost), 3),
+            Table("TrueRMA on CMA against bare system calls", "adoption off; an operation with its flush, and "
+                  "process_vm_writev or readv alone in the same processes",
+                  ["host MPI", "size", "writev", "put", "put : writev", "readv", "get", "get : readv"],
+                  without_last_rule(crossing), 2)]
 
 
 # How the remaining experiments' cells are named and which of their numbers is told: (title of the column, field).

@@ -76,6 +76,19 @@ static int issue(struct trma_win *window, const struct trma_rma *rma, int code) 
     return trma_win_conclude(window, trma_win_operation_issue(window->core, rma));
 }
 
+/* The short way of both sides being one stretch of bytes, to memory that is not mapped. */
+static bool carry_dense(struct trma_win *window, enum trma_count_kind kind, const struct side *origin,
+                        int rank, MPI_Aint disp) {
+    const struct trma_type *type = trma_type_find(origin->datatype);
+    size_t bytes;
+
+    return type && type->dense_size &&
+           /* A negative count is a huge one here. */
+           !__builtin_mul_overflow((size_t)origin->count, type->dense_size, &bytes) &&
+           trma_win_operation_carry(window->core, (uint32_t)rank, disp, (void *)(uintptr_t)origin->address,
+                                    bytes, kind == TRMA_COUNT_PUT);
+}
+
 static int move(struct trma_win *window, enum trma_count_kind kind, const struct side *origin, int rank,
                 MPI_Aint disp, MPI_Count count, MPI_Datatype datatype) {
     struct trma_rma rma = {.kind = kind};
@@ -83,6 +96,10 @@ static int move(struct trma_win *window, enum trma_count_kind kind, const struct
 
     if (is_settled(window, rank, &code)) {
         return code;
+    }
+    if (origin->datatype == datatype && origin->count == count &&
+        carry_dense(window, kind, origin, rank, disp)) {
+        return MPI_SUCCESS;
     }
     code = make_extent(origin, &rma.origin);
     if (code == MPI_SUCCESS) {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mem_adopt.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "mem_adopt_edges.h"
 #include "mem_adopt_guard.h"
 #include "mem_adopt_maps.h"
+#include "mem_adopt_pagemap.h"
 #include "mem_adopt_pages.h"
 #include "mem_adopt_threads.h"
 #include "mem_heap.h"
@@ -346,6 +349,19 @@ void trma_mem_adopt_release(uint64_t serial) {
     }
     give_back_leftovers();
     pthread_mutex_unlock(&adopt_lock);
+}
+
+size_t trma_mem_adopt_touched(const void *address, size_t size, size_t most) {
+    uintptr_t page = trma_mem_page_size();
+    uintptr_t low = (uintptr_t)address / page * page;
+    uintptr_t high = ((uintptr_t)address + size + page - 1) / page * page;
+    size_t pages = 0;
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    bool is_told = pagemap >= 0 && trma_mem_pagemap_count(pagemap, low, high, most / page, &pages);
+    if (pagemap >= 0) {
+        close(pagemap);
+    }
+    return is_told ? pages * page : SIZE_MAX;
 }
 
 void trma_mem_adopt_usage(size_t *regions, size_t *bytes) {

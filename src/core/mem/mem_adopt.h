@@ -60,6 +60,12 @@ void trma_mem_adopt_release(uint64_t serial);
 void trma_mem_adopt_trust_begin(void);
 void trma_mem_adopt_trust_end(void);
 
+/*
+ * Bytes of [address, address + size) that adoption would have to copy: those on pages that were touched.
+ * Counting stops above `most`; SIZE_MAX when the kernel does not tell. Thread-safe.
+ */
+size_t trma_mem_adopt_touched(const void *address, size_t size, size_t most);
+
 /* Regions that are adopted now, and bytes they span (for statistics). */
 void trma_mem_adopt_usage(size_t *regions, size_t *bytes);
 

@@ -31,12 +31,34 @@ bool trma_mem_pagemap_read(int pagemap, uintptr_t address, size_t n, enum trma_p
     return true;
 }
 
+/* The states of the first pages of [low, high), as many as go at a time; 0 when the kernel does not tell. */
+static size_t read_first(int pagemap, uintptr_t low, uintptr_t high, enum trma_page_state *states) {
+    size_t page = trma_mem_page_size();
+    size_t n = (high - low) / page < TRMA_PAGEMAP_BATCH ? (high - low) / page : TRMA_PAGEMAP_BATCH;
+    return trma_mem_pagemap_read(pagemap, low, n, states) ? n : 0;
+}
+
+bool trma_mem_pagemap_count(int pagemap, uintptr_t low, uintptr_t high, size_t most, size_t *pages) {
+    enum trma_page_state states[TRMA_PAGEMAP_BATCH];
+    *pages = 0;
+    while (low < high && *pages <= most) {
+        size_t n = read_first(pagemap, low, high, states);
+        if (n == 0) {
+            return false;
+        }
+        for (size_t i = 0; i < n; i++) {
+            *pages += states[i] != TRMA_PAGE_UNTOUCHED;
+        }
+        low += n * trma_mem_page_size();
+    }
+    return true;
+}
+
 bool trma_mem_pagemap_is_full(int pagemap, uintptr_t low, uintptr_t high) {
     enum trma_page_state states[TRMA_PAGEMAP_BATCH];
-    size_t page = trma_mem_page_size();
     while (low < high) {
-        size_t n = (high - low) / page < TRMA_PAGEMAP_BATCH ? (high - low) / page : TRMA_PAGEMAP_BATCH;
-        if (!trma_mem_pagemap_read(pagemap, low, n, states)) {
+        size_t n = read_first(pagemap, low, high, states);
+        if (n == 0) {
             return false;
         }
         for (size_t i = 0; i < n; i++) {
@@ -44,7 +66,7 @@ bool trma_mem_pagemap_is_full(int pagemap, uintptr_t low, uintptr_t high) {
                 return false;
             }
         }
-        low += n * page;
+        low += n * trma_mem_page_size();
     }
     return true;
 }

@@ -24,6 +24,12 @@ enum trma_page_state {
 /* States of the `n` (at most a batch) pages from `address` on; false when the kernel does not tell. */
 bool trma_mem_pagemap_read(int pagemap, uintptr_t address, size_t n, enum trma_page_state *states);
 
+/*
+ * How many pages of [low, high) are there; counting stops above `most`. False when the kernel does not tell.
+ * Some 10 ns a page, less where none was ever touched.
+ */
+bool trma_mem_pagemap_count(int pagemap, uintptr_t low, uintptr_t high, size_t most, size_t *pages);
+
 /* True when every page of [low, high) is there. */
 bool trma_mem_pagemap_is_full(int pagemap, uintptr_t low, uintptr_t high);
 

@@ -223,23 +223,27 @@ static enum trma_status carry_list(const struct trma_path *path, const struct tr
     return batch_carry(&batch);
 }
 
+bool trma_move_dense(struct trma_peer *peer, uintptr_t origin, uintptr_t target, size_t size, bool is_put) {
+    const struct iovec local = {(void *)origin, size};
+    const struct iovec remote = {(void *)target, size};
+    const struct call call = {peer, is_put, &local, &remote, 1, 1};
+    ssize_t carried = 0;
+    int error = 0;
+
+    return atomic_load_explicit(&peer->has_cma, memory_order_acquire) &&
+           call_kernel(&call, &carried, &error) == TRMA_OK && !error && (size_t)carried == size;
+}
+
 /* One dense stretch is what most operations are: no list is built for it. What the call leaves over, or fails
  * to do, is the list's to look at. */
 static enum trma_status carry(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
                               bool is_write) {
+    if (n == 1 && pairs->count == 1 &&
+        trma_move_dense(path->peer, pairs->origin, pairs->target, pairs->length, is_write)) {
+        return TRMA_OK;
+    }
     if (!atomic_load_explicit(&path->peer->has_cma, memory_order_acquire)) {
         return TRMA_ERR_REFUSED;
-    }
-    if (n == 1 && pairs->count == 1) {
-        const struct iovec local = {(void *)pairs->origin, pairs->length};
-        const struct iovec remote = {(void *)pairs->target, pairs->length};
-        const struct call call = {path->peer, is_write, &local, &remote, 1, 1};
-        ssize_t carried = 0;
-        int error = 0;
-        const enum trma_status status = call_kernel(&call, &carried, &error);
-        if (status || (!error && (size_t)carried == pairs->length)) {
-            return status;
-        }
     }
     return carry_list(path, pairs, n, is_write);
 }

@@ -13,15 +13,17 @@
 /*
  * Measured here (docs/design.md): adopting and giving back cost 0.2 ms together in a process of some hundred
  * mappings (where the kernel can be asked for one of them, mem_adopt_query.h), and 0.48 ms for each MiB that
- * has been touched when all ranks do it at once. What was never touched costs next to nothing, but finding
- * out takes time as well: the price is that of the whole window. An operation by CMA takes 1.3 us and 10 ns
- * for each KiB more than on mapped memory here; 0.55 us elsewhere.
+ * has been touched when all ranks do it at once. What was never touched costs next to nothing. How much that
+ * is takes time to find out as well, 2 us for each MiB: it is asked when the traffic has paid for the rest.
+ * An operation by CMA takes 1.3 us and 10 ns for each KiB more than on mapped memory here; 0.55 us elsewhere.
  */
 enum {
     PRICE_FIXED_NS = 200000,
     PRICE_PER_KIB_NS = 470,
+    PRICE_LOOK_PER_KIB_NS = 2,
     SAVED_PER_OPERATION_NS = 1000,
-    SAVED_PER_KIB_NS = 10
+    SAVED_PER_KIB_NS = 10,
+    WORTH_COUNTING = 16 << 20 /* bytes that are touched: so many are counted whatever has been earned */
 };
 
 /* How long an origin waits for an owner that must adopt, since the kernel refuses all else. */
@@ -62,12 +64,31 @@ void trma_win_adopt_begin(void *base, uint64_t size, enum trma_adopt_mode mode, 
     }
 }
 
+static uint64_t price_of(uint64_t size, uint64_t touched) {
+    return PRICE_FIXED_NS + size / 1024 * PRICE_LOOK_PER_KIB_NS + touched / 1024 * PRICE_PER_KIB_NS;
+}
+
 void trma_win_adopt_offer(struct trma_window *window) {
     const struct trma_target *self = &window->targets[window->me];
 
     window->may_adopt = true;
-    atomic_store_explicit(&window->words->adopt.price_ns,
-                          PRICE_FIXED_NS + self->size / 1024 * PRICE_PER_KIB_NS, memory_order_relaxed);
+    atomic_store_explicit(&window->words->adopt.price_ns, price_of(self->size, 0), memory_order_relaxed);
+}
+
+/*
+ * The price as far as it can be known now, for `earned`: exact when it is not above that, or when not much
+ * was touched; else one that is worth another look.
+ */
+static uint64_t find_price(const struct trma_target *self, uint64_t earned) {
+    uint64_t affordable = (earned - price_of(self->size, 0)) / PRICE_PER_KIB_NS * 1024;
+    uint64_t most = affordable > WORTH_COUNTING ? affordable : WORTH_COUNTING;
+    uint64_t touched = trma_mem_adopt_touched((const void *)self->base, self->size, most);
+
+    if (touched == SIZE_MAX) {
+        return 0; /* adoption will be refused for the same reason, and say so */
+    }
+    uint64_t price = price_of(self->size, touched);
+    return touched > most && price < 2 * earned ? 2 * earned : price;
 }
 
 static void publish(struct trma_window *window, const struct trma_share *share) {
@@ -101,10 +122,22 @@ static void adopt_window(struct trma_window *window) {
 
 void trma_win_adopt_look(struct trma_window *window) {
     struct trma_adopt_words *words = &window->words->adopt;
-    uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_relaxed);
 
-    if (window->may_adopt && atomic_load_explicit(&words->earned_ns, memory_order_relaxed) >= price) {
-        adopt_window(window);
+    /* Again: traffic that came while the price was raised may have paid that one, too, and told nobody. */
+    while (window->may_adopt) {
+        uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_relaxed);
+        uint64_t earned = atomic_load_explicit(&words->earned_ns, memory_order_seq_cst);
+        if (earned < price) {
+            break;
+        }
+        uint64_t known = find_price(&window->targets[window->me], earned);
+        if (known <= earned) {
+            adopt_window(window);
+        } else {
+            /* Sequentially consistent, as an origin's sum and the look at the account after it: one of the
+             * two sees the other. */
+            atomic_store_explicit(&words->price_ns, known, memory_order_seq_cst);
+        }
     }
 }
 
@@ -151,11 +184,12 @@ void trma_win_adopt_follow(struct trma_window *window, uint32_t index) {
 
 void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t bytes) {
     struct trma_adopt_words *words = &window->targets[index].words->adopt;
-    uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_relaxed);
     uint64_t saved = SAVED_PER_OPERATION_NS + bytes / 1024 * SAVED_PER_KIB_NS;
 
-    if (price) {
-        uint64_t before = atomic_fetch_add_explicit(&words->earned_ns, saved, memory_order_relaxed);
+    if (atomic_load_explicit(&words->price_ns, memory_order_relaxed)) {
+        /* Sequentially consistent, both: see trma_win_adopt_look. */
+        uint64_t before = atomic_fetch_add_explicit(&words->earned_ns, saved, memory_order_seq_cst);
+        uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_seq_cst);
         struct trma_gate *gate = window->team->peers[index]->gate;
         if (before < price && before + saved >= price && gate) {
             /* Release: an owner that sees it sees the account as well. */

@@ -110,6 +110,31 @@ enum trma_status trma_win_operation_perform(struct trma_window *window, const st
     return status ? status : perform_somehow(window, rma, &path, true);
 }
 
+bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_t displacement, void *local,
+                              size_t size, bool is_put) {
+    struct trma_target *target = &window->targets[index];
+    uint64_t offset;
+
+    if (window->is_dynamic || window->is_threaded || window->counts_operations || target->is_whole || !size ||
+        !atomic_load_explicit(&target->ready, memory_order_acquire) ||
+        __builtin_mul_overflow((uint64_t)displacement, (uint64_t)target->disp_unit, &offset) ||
+        offset > target->size || size > target->size - offset) {
+        return false;
+    }
+    trma_win_adopt_follow(window, index);
+    if (target->path.mapped_high != target->path.mapped_low) {
+        return false;
+    }
+    if (is_put) {
+        trma_win_note_store(window);
+    }
+    if (!trma_move_dense(target->path.peer, (uintptr_t)local, target->base + offset, size, is_put)) {
+        return false;
+    }
+    trma_win_adopt_earn(window, index, size);
+    return true;
+}
+
 enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma) {
     struct trma_target *target = &window->targets[rma->target];
     struct trma_path path;

@@ -69,6 +69,14 @@ static inline void trma_win_note_store(struct trma_window *window) {
     atomic_store_explicit(&window->has_stored, true, memory_order_relaxed);
 }
 
+/*
+ * The short way for one stretch of bytes to or from private memory of a target that is open. After a system
+ * call the processor has forgotten its predictions: every branch and call less counts for ten. False: take
+ * trma_win_operation_issue.
+ */
+bool trma_win_operation_carry(struct trma_window *window, uint32_t target, int64_t displacement, void *local,
+                              size_t size, bool is_put);
+
 /* Does an operation whose target is open: used by issue and by the deferred queue. */
 enum trma_status trma_win_operation_perform(struct trma_window *window, const struct trma_rma *rma);
 

@@ -28,6 +28,8 @@ struct launcher_command {
 
 int launcher_run(int argc, char **argv);
 int launcher_info(int argc, char **argv);
+int launcher_bench(int argc, char **argv);
+int launcher_report(int argc, char **argv);
 int launcher_man(int argc, char **argv);
 
 /* Prints "truerma: ", the text and a newline to stderr, at once, so that lines of several ranks do not mix.

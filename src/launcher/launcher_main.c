@@ -7,6 +7,8 @@
 static const struct launcher_command commands[] = {
     {"run", launcher_run, "[--explain] PROGRAM [ARGUMENT]...", "run an MPI program with TrueRMA under it"},
     {"info", launcher_info, "", "what this node can do, and the knobs"},
+    {"bench", launcher_bench, "[apps | EXPERIMENT...] [OPTION]...", "measure; --list and --help tell more"},
+    {"report", launcher_report, "[FILE]...", "one page from what was measured"},
     {"man-page", launcher_man, "", NULL},
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -15,7 +17,7 @@ static void print_help(void) {
     puts("TrueRMA " TRMA_VERSION ": truly one-sided MPI communication inside a node.\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (commands[i].help != NULL)
-            printf("  truerma %-4s %-34s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
+            printf("  truerma %-6s %-36s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
     puts("  truerma --version\n  truerma --help\n\nExample: mpiexec -n 4 truerma run ./app");
 }
 
@@ -32,7 +34,7 @@ int main(int argc, char **argv) {
         print_help();
         return LAUNCHER_OK;
     }
-    launcher_say("%s%s%s: the commands are run, info, --version and --help",
+    launcher_say("%s%s%s: the commands are run, info, bench, report, --version and --help",
                  name[0] == '\0' ? "no command" : "'", name, name[0] == '\0' ? "" : "' is no command");
     return LAUNCHER_USAGE;
 }

@@ -14,6 +14,8 @@ static const char head[] =
     ".SH SYNOPSIS\n"
     ".B mpiexec \\-n\n.I N\n.B truerma run\n.RB [ \\-\\-explain ]\n.I PROGRAM\n.RI [ ARGUMENT ]...\n.br\n"
     ".B truerma info\n.br\n"
+    ".B truerma bench\n.RB [ apps | \n.IR EXPERIMENT ...]\n.RI [ OPTION ]...\n.br\n"
+    ".B truerma report\n.RI [ FILE ]...\n.br\n"
     ".B truerma \\-\\-version\n.RB | \\-\\-help\n"
     ".SH DESCRIPTION\n"
     "TrueRMA stands between an unmodified MPI program and its MPI. Put, get, accumulate, lock, flush and\n"
@@ -35,6 +37,12 @@ static const char head[] =
     "Prints what this node allows (each way of reaching another process's memory, open or refused and why), "
     "where\n"
     "the libraries are, and the knobs with their values.\n"
+    ".TP\n.B bench\n"
+    "Measures one experiment, some, or all of the suite, the host MPI alone and with TrueRMA in turns; with\n"
+    ".B apps\n"
+    "the scientific codes. Results go to build/bench in TrueRMA's source tree, which the suite belongs to.\n"
+    ".TP\n.B report\n"
+    "Makes one page with tables and plots from such results.\n"
     ".SH ENVIRONMENT\n";
 
 static const char tail[] =

@@ -58,6 +58,10 @@ expect_refused 2 'info takes no arguments, got x' "$truerma" info x
 expect 0 '^usage: truerma run' "${run[@]}" --help
 expect 0 '^truerma [0-9]+\.[0-9]+\.[0-9]+$' "$truerma" --version
 expect 0 '^TrueRMA [0-9]' "$truerma" --help
+
+# The benchmark suite of the source tree.
+expect 0 '^skew' "$truerma" bench --list
+expect_refused 1 "no experiment 'nonsense'" "$truerma" bench nonsense
 expect 0 '^TrueRMA [0-9]' "$truerma" info
 
 # A misspelled knob is told, by the first rank only; info shows what a knob is set to.

@@ -20,7 +20,12 @@
 
 #define NO_STRIPE TRMA_ACC_STRIPES
 
-_Static_assert(TRMA_ACC_STRIPE_BYTES <= 16384U, "a stripe's worth is staged on the stack");
+/* Over CMA so many stripes that lie one after the other are held at once: a step costs two system calls. */
+#define GROUP_STRIPES 4U
+#define GROUP_BYTES   (GROUP_STRIPES * TRMA_ACC_STRIPE_BYTES)
+
+_Static_assert(GROUP_BYTES <= 16384U, "a group's worth is staged on the stack");
+_Static_assert(TRMA_ACC_STRIPES % GROUP_STRIPES == 0, "within a group the stripes' indices ascend");
 _Static_assert((TRMA_ACC_STRIPE_BYTES & (TRMA_ACC_STRIPE_BYTES - 1)) == 0,
                "stripes do not shift where addresses wrap");
 
@@ -107,7 +112,7 @@ static bool combine(struct update *update, char *target, size_t n, ptrdiff_t str
  * change meanwhile. */
 static enum trma_status combine_remotely(struct update *update, uintptr_t target, size_t n,
                                          ptrdiff_t stride) {
-    char stage[TRMA_ACC_STRIPE_BYTES];
+    char stage[GROUP_BYTES];
     const struct trma_element_shape *shape = update->shape;
     const size_t bytes = (n - 1) * (size_t)stride + shape->span;
     enum trma_status status = TRMA_OK;
@@ -229,13 +234,50 @@ static bool apply_by_hardware(struct update *update, enum trma_status *status) {
     return true;
 }
 
+/* True when several elements lie ahead that CMA carries together. */
+static bool is_remote_run(const struct update *update) {
+    const struct trma_side *target = &update->target;
+
+    return target->n > 1 && target->stride > 0 && target->stride <= CMA_STRIDE_LIMIT &&
+           trma_acc_reach(update->path, target->address, update->shape->span) == NULL;
+}
+
+/* What lies ahead up to the end of the group, under all the stripes that it touches. */
+static enum trma_status apply_group(struct update *update, size_t rest) {
+    const struct trma_acc_context *context = update->context;
+    const struct trma_side *target = &update->target;
+    const size_t n = count_within(target, rest);
+    const uintptr_t end = target->address + (n - 1) * (size_t)target->stride + update->shape->span;
+    const unsigned first = trma_acc_stripe_of(target->address);
+    unsigned next = first;
+    enum trma_status status = TRMA_OK;
+
+    give_held(update);
+    for (const unsigned last = trma_acc_stripe_of(end - 1); next <= last && status == TRMA_OK; next++) {
+        status = trma_acc_lock_take(context, next);
+    }
+    if (status == TRMA_OK) {
+        status = apply(update, n);
+    } else {
+        next--; /* that one was not to be had */
+    }
+    while (next > first) {
+        trma_acc_lock_give(context, --next);
+    }
+    return status;
+}
+
 static enum trma_status apply_next(struct update *update) {
     struct trma_side *target = &update->target;
     const size_t rest = trma_acc_stripe_rest(target->address);
+    const size_t group_rest = GROUP_BYTES - target->address % GROUP_BYTES;
     enum trma_status status = TRMA_OK;
 
     if (apply_by_hardware(update, &status)) {
         return status;
+    }
+    if (update->shape->span <= group_rest && is_remote_run(update)) {
+        return apply_group(update, group_rest);
     }
     if (update->shape->span > rest) {
         return apply_across(update);

@@ -47,8 +47,8 @@ void trma_win_adopt_release(uint64_t serial);
 /* The origin's side: takes over what the owner has published, if it is new. Under the window's guard. */
 void trma_win_adopt_follow(struct trma_window *window, uint32_t target);
 
-/* The origin's side: books an operation of `bytes` that went by CMA. */
-void trma_win_adopt_earn(struct trma_window *window, uint32_t target, uint64_t bytes);
+/* The origin's side: books an operation of `bytes` that went by CMA; an update is one that read and wrote. */
+void trma_win_adopt_earn(struct trma_window *window, uint32_t target, uint64_t bytes, bool is_update);
 
 /*
  * The origin's side, when the kernel refuses CMA to the target from now on: asks the owner to adopt, and

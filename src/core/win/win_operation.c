@@ -46,7 +46,8 @@ static enum trma_status perform_along(struct trma_window *window, const struct t
         return TRMA_OK;
     }
     if (!target->is_whole && !window->is_dynamic) {
-        trma_win_adopt_earn(window, rma->target, rma->place.layout->size * rma->place.count);
+        trma_win_adopt_earn(window, rma->target, rma->place.layout->size * rma->place.count,
+                            rma->kind != TRMA_COUNT_PUT && rma->kind != TRMA_COUNT_GET);
     }
     if (rma->kind != TRMA_COUNT_GET) {
         trma_win_note_store(window);
@@ -131,7 +132,7 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
     if (!trma_move_dense(target->path.peer, (uintptr_t)local, target->base + offset, size, is_put)) {
         return false;
     }
-    trma_win_adopt_earn(window, index, size);
+    trma_win_adopt_earn(window, index, size, false);
     return true;
 }
 

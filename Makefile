@@ -40,6 +40,7 @@ demo: build
 	$(PYTHON) bench/demo.py
 
 bench: build
+	@$(if $(filter no,$(SETUP)),true,tools/setup-venvs intel) || echo "bench: without Intel MPI"
 	$(PYTHON) bench/bench.py
 
 results: build

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Aggregate bandwidth of k origins into one target: PSCW epochs in which each origin puts `values` pieces of
  * `size` into its own part of the target's window. The time is that of an epoch, from the first rank's begin
- * to the last one's end. The data changes with every sample and is compared as a whole. */
+ * to the last one's end. Where the processor counts cache misses, those of all ranks per epoch are told. The
+ * data changes with every sample and is compared as a whole. */
 #include "common/bench.h"
+#include "common/counter.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct bench_program program = {.name = "aggregate",
                                              .summary = "bandwidth of k origins into one target, k + 1 ranks",
@@ -24,6 +27,8 @@ struct aggregate {
     size_t size;
     char *buffer;
     uint64_t round;
+    int counter; /* of cache misses, or -1 */
+    long epochs; /* that it has counted */
 };
 
 /* Where the part of `origin` begins in the target's window. */
@@ -41,12 +46,18 @@ static void open_round(void *context) {
     if (aggregate->rank != target)
         bench_fill(aggregate->buffer, (size_t)aggregate->puts * aggregate->size,
                    seed_of(aggregate, aggregate->rank));
+    bench_counter_run(aggregate->counter);
+}
+
+static void close_round(void *context) {
+    bench_counter_stop(((struct aggregate *)context)->counter);
 }
 
 static void run(void *context, long iterations) {
     struct aggregate *aggregate = context;
     MPI_Win win = aggregate->window.win;
     int bytes = (int)aggregate->size;
+    aggregate->epochs += iterations;
     for (long i = 0; i < iterations; i++) {
         if (aggregate->rank == target) {
             MPI_Win_post(aggregate->origins, 0, win);
@@ -72,14 +83,29 @@ static long check(void *context) {
     return wrong;
 }
 
+/* Cache misses per epoch, all ranks together; negative where a rank cannot count them. */
+static double misses_of(const struct aggregate *aggregate) {
+    double mine = (double)bench_counter_read(aggregate->counter) / (double)aggregate->epochs, all;
+    int counts = aggregate->counter >= 0;
+    MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return counts ? all : -1;
+}
+
 static void measure(const struct bench *bench, struct aggregate *aggregate, const char *flavour) {
     static struct bench_samples samples;
     size_t bytes = (size_t)aggregate->puts * aggregate->size;
     size_t all = bytes * (size_t)(bench->ranks - 1);
     aggregate->buffer = bench_memory(bytes);
     bench_window_make(&aggregate->window, flavour, bench->rank == target ? all : 0, MPI_COMM_WORLD);
-    struct bench_task task = {
-        .context = aggregate, .open = open_round, .run = run, .check = check, .together = true};
+    struct bench_task task = {.context = aggregate,
+                              .open = open_round,
+                              .run = run,
+                              .close = close_round,
+                              .check = check,
+                              .together = true};
+    aggregate->counter = bench_counter_open();
+    aggregate->epochs = 0;
     bench_run(bench, &task, &samples);
     struct bench_cell cell = {
         .mode = "pscw", .op = "put", .flavour = flavour, .size = (long long)aggregate->size};
@@ -88,7 +114,14 @@ static void measure(const struct bench *bench, struct aggregate *aggregate, cons
     cell.extra[0].value = bench->ranks - 1;
     cell.extra[1].name = "burst";
     cell.extra[1].value = aggregate->puts;
+    double misses = misses_of(aggregate);
+    if (misses >= 0) {
+        cell.extra[2].name = "cache_misses";
+        cell.extra[2].value = misses;
+    }
     bench_emit(bench, &cell, &samples, target);
+    if (aggregate->counter >= 0)
+        close(aggregate->counter);
     bench_window_free(&aggregate->window);
     free(aggregate->buffer);
 }

@@ -5,12 +5,14 @@ turns, over several launches. Results go to build/bench/<experiment>.json as the
 goes on where it was; what was measured on a busy machine is measured again, and never published."""
 
 import argparse
+import shutil
 import sys
 
 import campaign
 import page
+from best import best_tables
 from experiments import EXPERIMENTS, jobs, limit_jobs
-from machine import host_title, machine_facts
+from machine import host_title, machine_facts, placements
 from results import Results, text_of
 from runner import BUILD, WITH_COMMAND, Benchmarks, MissingProgram, command_of
 from tables import limit_tables, tables_of
@@ -43,11 +45,15 @@ def run_experiment(experiment, options, hosts, machine, titles):
     store = campaign.Store(f"{options.output}/{experiment.name}.json", machine, keep=not options.fresh)
     runs = campaign.Campaign(store, Benchmarks(options.with_command), retries=3, quiet_wait_s=60)
 
-    def jobs_of(host, variant, launch):
-        return jobs(experiment, host, variant, launch, options.quick, options.pin)
+    places = {"": options.pin, **(placements() if experiment.placements and options.pin == "auto" else {})}
 
-    for launch in range(options.launches):
-        runs.pending += limit_jobs(experiment, launch, options.quick, options.pin)
+    def jobs_of(host, variant, launch):
+        return [job for place, pin in places.items()
+                for job in jobs(experiment, host, variant, launch, options.quick, pin, place)]
+
+    for launch in range(1 if experiment.under else options.launches):
+        for place, pin in places.items():
+            runs.pending += limit_jobs(experiment, launch, options.quick, pin, place)
         runs.pending += campaign.alternate(hosts, (launch,), jobs_of)
     for job in runs.pending:
         command_of(job, options.with_command)
@@ -56,7 +62,7 @@ def run_experiment(experiment, options, hosts, machine, titles):
     runs.progress.clear()
     good, busy = without_busy(store)
     results = Results(good)
-    for table in tables_of(experiment.name, results, titles) + limit_tables(results):
+    for table in tables_of(experiment.name, results, titles) + best_tables(results, titles) + limit_tables(results):
         print(text_of(table), flush=True)
     if busy:
         print(f"  {busy} launches are not published: other processes used the machine; run it again when it is quiet")
@@ -88,6 +94,9 @@ def main():
         for name in names:
             if options.quick and not EXPERIMENTS[name].quick:
                 print(f"{name}: has no short form, left out")
+                continue
+            if EXPERIMENTS[name].under and not shutil.which("valgrind"):
+                print(f"{name}: valgrind is not installed, left out")
                 continue
             failures += run_experiment(EXPERIMENTS[name], options, hosts, machine, titles)
     except MissingProgram as error:

@@ -9,6 +9,7 @@ import sys
 import time
 
 import runner
+from machine import same_machine, with_hosts_of
 from runner import ALONE, WITH
 
 
@@ -42,14 +43,18 @@ class Store:
         self.data = {"machine": machine, "runs": {}}
         if keep and self.path.exists():
             old = json.loads(self.path.read_text())
-            if all(old["machine"].get(key) == machine.get(key) for key in ("cpu", "cpus", "kernel", "hosts")):
-                self.data["runs"] = old["runs"]
+            if same_machine(old["machine"], machine):
+                self.data = {"machine": with_hosts_of(machine, old["machine"]), "runs": old["runs"]}
 
     def get(self, key):
         return self.data["runs"].get(key)
 
     def put(self, key, job, outcome):
-        self.data["runs"][key] = {"job": dataclasses.asdict(job), "outcome": dataclasses.asdict(outcome),
+        what = dataclasses.asdict(job)
+        superseded = [old for old, run in self.data["runs"].items() if run["job"] == json.loads(json.dumps(what))]
+        for old in superseded:  # of another program or library
+            del self.data["runs"][old]
+        self.data["runs"][key] = {"job": what, "outcome": dataclasses.asdict(outcome),
                                   "date": time.strftime("%Y-%m-%d %H:%M:%S %z")}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = self.path.with_suffix(".new")

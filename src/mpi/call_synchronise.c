@@ -123,7 +123,7 @@ int trma_call_Win_test(struct trma_win *window, int *flag) {
     return code;
 }
 
-int trma_call_Win_lock(struct trma_win *window, int lock_type, int rank, int assert) {
+int trma_synchronise_lock(struct trma_win *window, int lock_type, int rank, int assert) {
     enum trma_lock_kind kind = lock_type == MPI_LOCK_EXCLUSIVE ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED;
 
     if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED) {
@@ -155,7 +155,7 @@ static int with_rank(struct trma_win *window, int rank,
     return trma_win_conclude(window, call(window->core, (uint32_t)rank));
 }
 
-int trma_call_Win_unlock(struct trma_win *window, int rank) {
+int trma_synchronise_unlock(struct trma_win *window, int rank) {
     return with_rank(window, rank, trma_win_unlock);
 }
 

@@ -32,10 +32,7 @@ int trma_win_error_class(enum trma_status status) {
     return MPI_ERR_OTHER;
 }
 
-int trma_win_conclude(struct trma_win *window, enum trma_status status) {
-    if (__builtin_expect(status == TRMA_OK, 1)) {
-        return MPI_SUCCESS;
-    }
+int trma_win_fail(struct trma_win *window, enum trma_status status) {
     /* The classes say little about what happened below MPI: say it once more in words. */
     trma_log(status == TRMA_ERR_REFUSED || status == TRMA_ERR_PEER_DEAD || status == TRMA_ERR_SYSTEM
                  ? TRMA_LOG_ERROR

@@ -51,9 +51,13 @@ static inline struct trma_win *trma_win_find(MPI_Win win) {
 /* Raises an MPI error class through the window's error handler, and gives what that leaves to return. */
 int trma_win_raise(struct trma_win *window, int error_class);
 
-/* The error class of a status; MPI_SUCCESS for TRMA_OK. Raised through the window's error handler when it is
- * not. */
-int trma_win_conclude(struct trma_win *window, enum trma_status status);
+/* The error class of a status, raised through the window's error handler; conclude: MPI_SUCCESS for TRMA_OK.
+ */
+int trma_win_fail(struct trma_win *window, enum trma_status status);
+
+static inline int trma_win_conclude(struct trma_win *window, enum trma_status status) {
+    return __builtin_expect(status == TRMA_OK, 1) ? MPI_SUCCESS : trma_win_fail(window, status);
+}
 
 /* As above without raising. */
 int trma_win_error_class(enum trma_status status);

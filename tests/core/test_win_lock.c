@@ -23,8 +23,12 @@ static void mix(struct actor *actor, enum play_memory kind) {
         int64_t old = -1;
         target = (target + 1) % actor->size;
         bool exclusive = (round + actor->me) % 3 == 0;
-        CHECK(trma_win_lock(window.core, exclusive ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED, target) ==
-              TRMA_OK);
+        /* The short ways of entry points and the long ones on the same locks. */
+        bool is_short = exclusive && round % 2;
+        CHECK((is_short ? trma_win_lock_exclusive(window.core, target)
+                        : trma_win_lock(window.core, exclusive ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED,
+                                        target)) == TRMA_OK);
+        CHECK(trma_win_lock_exclusive(window.core, target) == TRMA_ERR_SYNC);
         CHECK(window_get(window.core, target, FIRST, pair, 2) == TRMA_OK);
         CHECK(trma_win_flush(window.core, target, false) == TRMA_OK);
         CHECK(pair[0] == pair[1]);
@@ -39,7 +43,9 @@ static void mix(struct actor *actor, enum play_memory kind) {
         CHECK(window_fetch_add(window.core, target, COUNTER, 1, &old) == TRMA_OK);
         CHECK(trma_win_flush_all(window.core, true) == TRMA_OK);
         CHECK(old >= 1);
-        CHECK(trma_win_unlock(window.core, target) == TRMA_OK);
+        CHECK((round % 4 ? trma_win_unlock_quick(window.core, target)
+                         : trma_win_unlock(window.core, target)) == TRMA_OK);
+        CHECK(trma_win_unlock_quick(window.core, target) == TRMA_ERR_SYNC);
         scene_add(actor->scene, 0, 2);
         scene_add(actor->scene, 1, exclusive);
     }
@@ -278,8 +284,9 @@ static void play_dead_holder(struct actor *actor) {
         play_check_death(actor, trma_win_lock_all(window.core, false));
     } else {
         play_check_death(actor, trma_win_lock(window.core, TRMA_LOCK_SHARED, 0));
+        play_check_death(actor, trma_win_lock_exclusive(window.core, 0));
         /* Other targets can still be locked. */
-        CHECK(trma_win_lock(window.core, TRMA_LOCK_EXCLUSIVE, 2) == TRMA_OK);
+        CHECK(trma_win_lock_exclusive(window.core, 2) == TRMA_OK);
         CHECK(window_add(window.core, 2, 0, 1) == TRMA_OK);
         CHECK(trma_win_unlock(window.core, 2) == TRMA_OK);
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sync_lock.h"
 
-enum { SHARED_SHIFT = 32 };
-
 struct turn {
     _Atomic uint64_t *turns;
     unsigned shift;
@@ -25,21 +23,17 @@ static enum trma_status await_turn(struct trma_lock *lock, struct turn *turn,
     return trma_node_wait(&at_lock, guard, is_my_turn, turn, waited_ns);
 }
 
-enum trma_status trma_sync_lock_exclusive(struct trma_lock *lock, const struct trma_waiter *waiter,
-                                          pthread_mutex_t *guard, uint64_t *waited_ns) {
-    /* Relaxed: the ticket orders nothing, seeing one's turn does. */
-    struct turn turn = {&lock->turns, 0, atomic_fetch_add_explicit(&lock->next, 1, memory_order_relaxed)};
+enum trma_status trma_sync_lock_await(struct trma_lock *lock, uint32_t ticket,
+                                      const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                      uint64_t *waited_ns) {
+    struct turn turn = {&lock->turns, 0, ticket};
 
-    if (__builtin_expect(is_my_turn(&turn), 1)) {
-        return TRMA_OK;
-    }
     return await_turn(lock, &turn, waiter, guard, waited_ns);
 }
 
 enum trma_status trma_sync_lock_shared(struct trma_lock *lock, const struct trma_waiter *waiter,
                                        pthread_mutex_t *guard, uint64_t *waited_ns) {
-    struct turn turn = {&lock->turns, SHARED_SHIFT,
-                        atomic_fetch_add_explicit(&lock->next, 1, memory_order_relaxed)};
+    struct turn turn = {&lock->turns, TRMA_LOCK_SHARED_SHIFT, trma_sync_lock_ask(lock)};
 
     if (!is_my_turn(&turn)) {
         enum trma_status status = await_turn(lock, &turn, waiter, guard, waited_ns);
@@ -49,7 +43,7 @@ enum trma_status trma_sync_lock_shared(struct trma_lock *lock, const struct trma
     }
     /* Only the entering holder lets the next shared one in; the carry out of the high half is lost, as it
      * should be. Release: the next shared holder sees what this one saw. */
-    atomic_fetch_add_explicit(&lock->turns, UINT64_C(1) << SHARED_SHIFT, memory_order_acq_rel);
+    atomic_fetch_add_explicit(&lock->turns, UINT64_C(1) << TRMA_LOCK_SHARED_SHIFT, memory_order_acq_rel);
     trma_node_doorbell_notify(&lock->bell, waiter->needs_fence);
     return TRMA_OK;
 }
@@ -64,13 +58,5 @@ void trma_sync_unlock_shared(struct trma_lock *lock, bool needs_fence) {
         after = (turns & ~UINT64_C(0xffffffff)) | (uint32_t)(turns + 1);
     } while (!atomic_compare_exchange_weak_explicit(&lock->turns, &turns, after, memory_order_acq_rel,
                                                     memory_order_relaxed));
-    trma_node_doorbell_notify(&lock->bell, needs_fence);
-}
-
-void trma_sync_unlock_exclusive(struct trma_lock *lock, bool needs_fence) {
-    /* The exclusive holder is alone: nobody else moves the turns until this store, and it moves both. */
-    uint32_t after = (uint32_t)atomic_load_explicit(&lock->turns, memory_order_relaxed) + 1;
-
-    atomic_store_explicit(&lock->turns, (uint64_t)after << SHARED_SHIFT | after, memory_order_release);
     trma_node_doorbell_notify(&lock->bell, needs_fence);
 }

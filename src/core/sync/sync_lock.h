@@ -19,6 +19,8 @@
  * advance both at once: with one store each, the next holder could pass through between the two and have its
  * own step overwritten.
  */
+enum { TRMA_LOCK_SHARED_SHIFT = 32 };
+
 struct trma_lock {
     _Alignas(64) atomic_uint next; /* the next ticket to hand out */
     _Atomic uint64_t turns;
@@ -33,11 +35,47 @@ struct trma_lock {
  */
 enum trma_status trma_sync_lock_shared(struct trma_lock *lock, const struct trma_waiter *waiter,
                                        pthread_mutex_t *guard, uint64_t *waited_ns);
-enum trma_status trma_sync_lock_exclusive(struct trma_lock *lock, const struct trma_waiter *waiter,
-                                          pthread_mutex_t *guard, uint64_t *waited_ns);
+static inline enum trma_status trma_sync_lock_exclusive(struct trma_lock *lock,
+                                                        const struct trma_waiter *waiter,
+                                                        pthread_mutex_t *guard, uint64_t *waited_ns);
 
 /* Gives the lock back and wakes who waits. What the holder stored is visible to later holders. */
 void trma_sync_unlock_shared(struct trma_lock *lock, bool needs_fence);
-void trma_sync_unlock_exclusive(struct trma_lock *lock, bool needs_fence);
+static inline void trma_sync_unlock_exclusive(struct trma_lock *lock, bool needs_fence);
+
+/* The steps of an exclusive lock: a ticket, which must be used; whether its turn has come, and then the lock
+ * is held; else waiting for that, as trma_sync_lock_exclusive. */
+static inline uint32_t trma_sync_lock_ask(struct trma_lock *lock) {
+    /* Relaxed: the ticket orders nothing, seeing one's turn does. */
+    return atomic_fetch_add_explicit(&lock->next, 1, memory_order_relaxed);
+}
+
+static inline bool trma_sync_lock_is_turn(const struct trma_lock *lock, uint32_t ticket) {
+    /* Acquire: pairs with the release of whoever left last. */
+    return (uint32_t)atomic_load_explicit(&lock->turns, memory_order_acquire) == ticket;
+}
+
+enum trma_status trma_sync_lock_await(struct trma_lock *lock, uint32_t ticket,
+                                      const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                      uint64_t *waited_ns);
+
+static inline enum trma_status trma_sync_lock_exclusive(struct trma_lock *lock,
+                                                        const struct trma_waiter *waiter,
+                                                        pthread_mutex_t *guard, uint64_t *waited_ns) {
+    uint32_t ticket = trma_sync_lock_ask(lock);
+
+    return __builtin_expect(trma_sync_lock_is_turn(lock, ticket), 1)
+               ? TRMA_OK
+               : trma_sync_lock_await(lock, ticket, waiter, guard, waited_ns);
+}
+
+static inline void trma_sync_unlock_exclusive(struct trma_lock *lock, bool needs_fence) {
+    /* The exclusive holder is alone: nobody else moves the turns until this store, and it moves both. */
+    uint32_t after = (uint32_t)atomic_load_explicit(&lock->turns, memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&lock->turns, (uint64_t)after << TRMA_LOCK_SHARED_SHIFT | after,
+                          memory_order_release);
+    trma_node_doorbell_notify(&lock->bell, needs_fence);
+}
 
 #endif

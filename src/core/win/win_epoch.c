@@ -27,7 +27,9 @@ static uint64_t *book(struct trma_window *window, enum trma_wait_kind kind) {
 
 /* Waits until what movers still carry to the target is in place. */
 static enum trma_status drain(struct trma_window *window, struct trma_target *target, uint64_t *waited_ns) {
-    if (trma_move_test(&target->outstanding)) {
+    /* Acquire: as trma_move_test, which this saves. */
+    if (atomic_load_explicit(&target->outstanding.pending, memory_order_acquire) == 0 ||
+        trma_move_test(&target->outstanding)) {
         return TRMA_OK;
     }
     return trma_node_wait(&window->team->waiter, trma_win_guard(window), is_drained, &target->outstanding,
@@ -118,7 +120,9 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
             *is_open = false;
             return TRMA_OK;
         }
-        status = trma_win_deferred_run(window, target);
+        if (target->first_deferred) {
+            status = trma_win_deferred_run(window, target);
+        }
         open_for_operations(window, index);
         return status;
     case TRMA_ACCESS_LOCK: /* a locked target is ready, this one is not */
@@ -127,6 +131,17 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
         break;
     }
     return TRMA_ERR_SYNC;
+}
+
+bool trma_win_epoch_open(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+    bool is_open = false;
+
+    if (window->is_threaded || target->first_deferred ||
+        atomic_load_explicit(&target->ready, memory_order_relaxed)) {
+        return false;
+    }
+    return trma_win_epoch_open_target(window, index, &is_open) == TRMA_OK && is_open;
 }
 
 enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions) {
@@ -198,7 +213,7 @@ static bool has_late_one_posted(void *argument) {
 /* Ends the access epoch towards one target of the group, which is not late. */
 static enum trma_status finish_target(struct trma_window *window, uint32_t index, uint64_t *waited_ns) {
     struct trma_target *target = &window->targets[index];
-    enum trma_status status = trma_win_deferred_run(window, target);
+    enum trma_status status = target->first_deferred ? trma_win_deferred_run(window, target) : TRMA_OK;
     enum trma_status drained = drain(window, target, waited_ns);
 
     target->in_start_group = false;
@@ -337,6 +352,22 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done) {
         window->team->waiter.progress();
     }
     return TRMA_OK;
+}
+
+enum trma_status trma_win_lock_queued(struct trma_window *window, uint32_t index, uint32_t ticket) {
+    struct trma_target *target = &window->targets[index];
+
+    window->access = TRMA_ACCESS_LOCK;
+    window->n_locked++;
+    enum trma_status status =
+        trma_sync_lock_await(&target->words->lock, ticket, &window->team->waiter, NULL, NULL);
+    if (!status) {
+        target->lock = TRMA_LOCK_EXCLUSIVE;
+        open_for_operations(window, index);
+    } else if (--window->n_locked == 0) {
+        close_all(window);
+    }
+    return status;
 }
 
 enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t index) {

@@ -28,6 +28,55 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done);
 
 enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
 enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
+
+/* Goes on with an exclusive lock whose ticket was taken and whose turn has not come. For
+ * trma_win_lock_exclusive. */
+enum trma_status trma_win_lock_queued(struct trma_window *window, uint32_t target, uint32_t ticket);
+
+/* True when calls must take the long way: threads need the guard, statistics are wanted, or the window's
+ * traffic may have earned its adoption. */
+static inline bool trma_win_is_special(const struct trma_window *window) {
+    return window->is_threaded || window->counts_operations || window->may_adopt;
+}
+
+/* trma_win_lock(TRMA_LOCK_EXCLUSIVE), in line with the entry point. */
+static inline enum trma_status trma_win_lock_exclusive(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+
+    if (trma_win_is_special(window) || target->lock != TRMA_LOCK_NONE ||
+        (window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_LOCK)) {
+        return trma_win_lock(window, TRMA_LOCK_EXCLUSIVE, index);
+    }
+    uint32_t ticket = trma_sync_lock_ask(&target->words->lock);
+    if (__builtin_expect(!trma_sync_lock_is_turn(&target->words->lock, ticket), 0)) {
+        return trma_win_lock_queued(window, index, ticket);
+    }
+    window->access = TRMA_ACCESS_LOCK;
+    window->n_locked++;
+    target->lock = TRMA_LOCK_EXCLUSIVE;
+    window->active[window->n_active++] = index;
+    /* Relaxed: no other thread looks. */
+    atomic_store_explicit(&target->ready, true, memory_order_relaxed);
+    return TRMA_OK;
+}
+
+/* trma_win_unlock, in line with the entry point: short for the one exclusive lock that is held. */
+static inline enum trma_status trma_win_unlock_quick(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+
+    if (trma_win_is_special(window) || target->lock != TRMA_LOCK_EXCLUSIVE || window->n_locked != 1 ||
+        /* Acquire: as trma_move_test. */
+        atomic_load_explicit(&target->outstanding.pending, memory_order_acquire) != 0) {
+        return trma_win_unlock(window, index);
+    }
+    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
+    target->lock = TRMA_LOCK_NONE;
+    window->n_locked = 0;
+    window->n_active = 0;
+    window->access = TRMA_ACCESS_NONE;
+    trma_sync_unlock_exclusive(&target->words->lock, window->team->waiter.needs_fence);
+    return TRMA_OK;
+}
 /*
  * Takes every member's lock, in the order of ranks: some ten nanoseconds for each. When that fails, none is
  * held and no epoch is open.
@@ -60,7 +109,7 @@ static inline void trma_win_order_flush(struct trma_window *window) {
 static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t target) {
     struct trma_target *at = &window->targets[target];
 
-    if (window->is_threaded || window->counts_operations || window->may_adopt ||
+    if (trma_win_is_special(window) ||
         (window->access != TRMA_ACCESS_LOCK_ALL &&
          (window->access != TRMA_ACCESS_LOCK || at->lock == TRMA_LOCK_NONE)) ||
         /* Acquire: as trma_move_test. */
@@ -83,5 +132,10 @@ bool trma_win_epoch_is_closed(struct trma_window *window);
  * TRMA_OK: the target has not posted yet, the operation must be remembered.
  */
 enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t target, bool *is_open);
+
+/* Opens a target that is not open yet, where that needs no more than a look: the operation that is the first
+ * to it in its epoch can go the short way then. False: nothing has changed. Only without threads is there
+ * anything to win. */
+bool trma_win_epoch_open(struct trma_window *window, uint32_t target);
 
 #endif

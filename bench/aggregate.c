@@ -103,6 +103,7 @@ static void measure(const struct bench *bench, struct aggregate *aggregate, cons
                               .run = run,
                               .close = close_round,
                               .check = check,
+                              .warm = aggregate->window.created,
                               .together = true};
     aggregate->counter = bench_counter_open();
     aggregate->epochs = 0;

@@ -107,6 +107,7 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
                               .close = close_epoch,
                               .check = check,
                               .least = 64,
+                              .warm = contend.window.created,
                               .together = true};
     bench_run(bench, &task, &samples);
     struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour, .size = 8};

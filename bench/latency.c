@@ -147,6 +147,7 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &latency.transfer.peer, &latency.peer);
     struct bench_task task = task_of(&latency, mode);
+    task.warm = latency.transfer.window->created;
     bench_run(bench, &task, &samples);
     if (task.check == check_active) { /* an iteration went both ways */
         for (int i = 0; i < samples.count; i++)

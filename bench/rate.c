@@ -125,7 +125,8 @@ static void measure(const struct bench *bench, struct rate *rate, const char *mo
                               .open = open_round,
                               .run = rate->pscw ? run_pscw : run_lock_all,
                               .close = close_round,
-                              .check = check};
+                              .check = check,
+                              .warm = rate->window.created};
     bench_run(bench, &task, &samples);
     struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour, .size = (long long)rate->size};
     cell.bytes = (double)bytes;

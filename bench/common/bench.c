@@ -118,6 +118,9 @@ void bench_run(const struct bench *bench, const struct bench_task *task, struct 
         iterations *= 4;
         us = slowest(sample(bench, task, iterations));
     }
+    for (double warm_us = 0; task->warm && warm_us < options->warm_ms * 1e3;
+         warm_us += us * (double)iterations)
+        us = slowest(sample(bench, task, iterations));
     double wanted = us > 0 ? sample_us / us : (double)iterations;
     iterations = wanted > (double)least ? (long)wanted : least;
     double possible = budget_us / (us * (double)iterations);

@@ -97,6 +97,7 @@ static void help(const struct bench_options *options) {
         printf("  --values LIST     %s (default %s)\n", program->values_help, program->values);
     printf("  --reps N          samples per cell (default %d)\n"
            "  --budget-ms T     time per cell that the number of iterations is chosen by (default %g)\n"
+           "  --warm-ms T       use of a created window before it is measured (default 0)\n"
            "  --pin auto|LIST   bind rank r to the r-th CPU of the list, round robin\n"
            "  --help            print this\n",
            options->reps, options->budget_ms);
@@ -136,6 +137,7 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
                                           {"values", required_argument, NULL, 'v'},
                                           {"reps", required_argument, NULL, 'r'},
                                           {"budget-ms", required_argument, NULL, 'b'},
+                                          {"warm-ms", required_argument, NULL, 'w'},
                                           {"pin", required_argument, NULL, 'p'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -166,11 +168,14 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
             break;
         case 'r':
         case 'b':
+        case 'w':
             good = number_parse(optarg, &number) && number > 0 && number <= 1000000;
             if (!good && speak)
                 fprintf(stderr, "'%s' is not a number from 1 to 1000000\n", optarg);
             if (c == 'r')
                 options->reps = (int)number;
+            else if (c == 'w')
+                options->warm_ms = (double)number;
             else
                 options->budget_ms = (double)number;
             break;

@@ -37,6 +37,7 @@ struct bench_options {
     struct bench_numbers sizes, values;
     int reps;         /* samples per cell */
     double budget_ms; /* time per cell that the number of iterations is chosen by */
+    double warm_ms;   /* use of a created window before it is measured */
     const char *pin;  /* NULL: not pinned; "auto": round robin; else a list of CPUs */
 };
 

@@ -24,11 +24,14 @@ static void number(unsigned char *bytes, unsigned seed) {
 }
 
 static void check_copy(size_t to, size_t from, size_t size) {
-    memset(target, GUARD, ROOM);
     memset(expected, GUARD, ROOM);
     memcpy(expected + to, source + from, size);
-    trma_move_fetch_bytes(target + to, source + from, size);
-    assert_memory_equal(target, expected, ROOM);
+    /* Only the second copy to one place goes by vectors. */
+    for (int time = 0; time < 2; time++) {
+        memset(target, GUARD, ROOM);
+        trma_move_fetch_bytes(target + to, source + from, size);
+        assert_memory_equal(target, expected, ROOM);
+    }
 }
 
 static void every_size_is_copied(void **state) {
@@ -59,11 +62,13 @@ static void overlapping_sides_are_moved(void **state) {
         for (int is_up = 0; is_up <= 1; is_up++) {
             size_t from = is_up ? 10 : 10 + distance;
             size_t to = is_up ? 10 + distance : 10;
-            number(target, 3);
             number(expected, 3);
             memmove(expected + to, expected + from, size);
-            trma_move_fetch_bytes(target + to, target + from, size);
-            assert_memory_equal(target, expected, ROOM);
+            for (int time = 0; time < 2; time++) {
+                number(target, 3);
+                trma_move_fetch_bytes(target + to, target + from, size);
+                assert_memory_equal(target, expected, ROOM);
+            }
         }
     }
 }

@@ -19,10 +19,11 @@ static inline bool trma_move_is_middle(size_t size) {
 }
 
 /*
- * memmove for such sizes, with the widest vectors that the processor has; memmove itself where it has none.
- * From the last byte to the first: a load is then never mistaken for one that depends on a store just made,
- * as it is when the two sides lie a few bytes apart modulo 4 KiB (a page and a block of malloc do).
- * Thread-safe.
+ * memmove for such sizes, with the widest vectors that the processor has; memmove itself where it has none,
+ * and where the data goes elsewhere than the last time: on 4 KiB pieces of 128 KiB the string instructions
+ * take two thirds of the time. From the last byte to the first: a load is then never mistaken for one that
+ * depends on a store just made, as it is when the two sides lie a few bytes apart modulo 4 KiB (a page and a
+ * block of malloc do). Thread-safe.
  */
 void trma_move_copy_middle(void *to, const void *from, size_t size);
 

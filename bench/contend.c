@@ -12,7 +12,8 @@ static const struct bench_program program = {.name = "contend",
                                              .modes = "same,distinct",
                                              .ops = "fetch_and_op,compare_and_swap,accumulate",
                                              .flavours = "create,allocate",
-                                             .budget_ms = 300};
+                                             .reps = 9,
+                                             .budget_ms = 450};
 
 enum { target = 0, apart = 256 };
 

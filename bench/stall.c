@@ -8,15 +8,13 @@
  *
  * lock: lock, operation, unlock, all while the target is busy. lock_all: operation and flush while it is
  * busy, within an epoch opened before. */
+#include "common/page.h"
 #include "common/transfer.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static const struct bench_program program = {
     .name = "stall",
@@ -30,31 +28,6 @@ static const struct bench_program program = {
     .reps = 3};
 
 enum { origin = 0, target = 1, accumulate_bytes = 65536 };
-
-/* A page that both ranks have mapped: the number of the sample for which the target is busy. */
-static _Atomic int *page_map(const struct bench *bench) {
-    char name[64] = "/dev/shm/truerma-bench-XXXXXX";
-    int fd = -1;
-    if (bench->rank == 0)
-        fd = mkstemp(name);
-    if (bench->rank == 0 && fd >= 0 && ftruncate(fd, 4096) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
-    if (bench->rank != 0)
-        fd = open(name, O_RDWR);
-    void *page = fd >= 0 ? mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (bench->rank == 0)
-        unlink(name);
-    if (page == MAP_FAILED) {
-        perror("stall: a page shared by the ranks, in /dev/shm");
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    close(fd);
-    return page;
-}
 
 /* User code that calls nothing, for `us`. */
 static void busy(double us) {
@@ -137,7 +110,8 @@ int main(int argc, char **argv) {
     struct bench bench;
     bench_begin(&bench, &program, argc, argv, 2, 2);
     const struct bench_options *options = &bench.options;
-    _Atomic int *page = page_map(&bench);
+    _Atomic int *page =
+        bench_page_map(bench.rank); /* the number of the sample for which the target is busy */
     char mode[32], op[32], flavour[32];
     struct stall stall = {.mode = mode, .op = op, .flavour = flavour};
     for (int m = 0; bench_list_entry(options->modes, m, mode, sizeof mode); m++) {
@@ -149,6 +123,6 @@ int main(int argc, char **argv) {
                 measure(&bench, &stall, page);
         }
     }
-    munmap((void *)page, 4096);
+    bench_page_unmap(page);
     return bench_end();
 }

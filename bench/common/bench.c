@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench.h"
+#include "page.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +39,7 @@ void bench_begin(struct bench *bench, const struct bench_program *program, int a
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (failed)
         end_with(2);
+    bench->meeting = bench_page_map(bench->rank);
 }
 
 int bench_end(void) {
@@ -63,11 +67,24 @@ void bench_window_free(struct bench_window *window) {
         free(window->base);
 }
 
+/*
+ * Waits for all ranks, and lets others have the CPU meanwhile. With more ranks than CPUs a host's barrier may
+ * let its ranks go milliseconds apart, which is not what is measured; after it, all have left it.
+ */
+static void meet(const struct bench *bench) {
+    unsigned ranks = (unsigned)bench->ranks;
+    unsigned place = atomic_fetch_add(bench->meeting, 1);
+    unsigned full = place - place % ranks + ranks;
+    while ((int)(atomic_load(bench->meeting) - full) < 0)
+        sched_yield();
+}
+
 /* Runs one sample of `iterations`; returns this rank's time per iteration. */
 static double sample(const struct bench *bench, const struct bench_task *task, long iterations) {
     if (task->open != NULL)
         task->open(task->context);
     MPI_Barrier(MPI_COMM_WORLD);
+    meet(bench);
     double start = bench_now_us();
     task->run(task->context, iterations);
     double span[2] = {bench_now_us(), -start};
@@ -88,6 +105,7 @@ static double sample(const struct bench *bench, const struct bench_task *task, l
 static void sample_each(const struct bench *bench, const struct bench_task *task, long iterations,
                         struct bench_samples *samples) {
     MPI_Barrier(MPI_COMM_WORLD);
+    meet(bench);
     for (long i = 0; i < iterations; i++) {
         double start = bench_now_us();
         task->run(task->context, 1);

@@ -14,6 +14,7 @@
 struct bench {
     struct bench_options options;
     int rank, ranks;
+    _Atomic unsigned *meeting; /* how often ranks have come to a meeting, see bench.c */
 };
 
 /* Starts MPI, parses the command line, pins the rank. Ends the process after --help (0), a wrong command
@@ -46,9 +47,9 @@ struct bench_task {
     void (*close)(void *context);                /* after each sample, not timed */
     long (*check)(void *context);                /* after each sample; the number of words found wrong */
     long least;                                  /* iterations per sample at least (0: 1) */
-    bool each;     /* every iteration is a sample of its own, and no host barrier stands between them */
-    bool warm;     /* is used for the options' warm_ms before the first sample: a created window's traffic earns
-                      its adoption (src/core/win/win_adopt.h) meanwhile */
+    bool each; /* every iteration is a sample of its own, and no host barrier stands between them */
+    bool warm; /* is used for the options' warm_ms before the first sample: a created window's traffic earns
+                  its adoption (src/core/win/win_adopt.h) meanwhile */
     bool together; /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
 };
 

@@ -52,6 +52,8 @@ static struct trma_team_block *take_block(void) {
     for (int round = 0; round < TRMA_BARRIER_ROUNDS; round++) {
         atomic_store_explicit(&block->barrier.arrived[round], 0, memory_order_relaxed);
     }
+    atomic_store_explicit(&block->barrier.gathered, 0, memory_order_relaxed);
+    atomic_store_explicit(&block->barrier.released, 0, memory_order_relaxed);
     memset(block->slots, 0, sizeof block->slots);
     return block;
 }
@@ -214,8 +216,11 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
         return status;
     }
     team->waiter.bell = team->bells[me];
-    team->barrier =
-        (struct trma_barrier){.size = size, .me = me, .words = team->barrier_words, .bells = team->bells};
+    team->barrier = (struct trma_barrier){.size = size,
+                                          .me = me,
+                                          .crowded = team->waiter.crowded,
+                                          .words = team->barrier_words,
+                                          .bells = team->bells};
     *out = team;
     return TRMA_OK;
 }

@@ -3,6 +3,7 @@
 #define TRMA_SYNC_BARRIER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,9 @@
  * A dissemination barrier (Hensgen, Finkel, Manber 1988): in round k a rank tells the one 2^k behind it that
  * it has arrived, and waits for the one 2^k in front. ceil(log2 n) rounds; for two ranks one store each way.
  * Every word has one writer and only grows, so nothing is reset between uses.
+ *
+ * With more members than cores that would have every member scheduled once a round. There all count
+ * themselves in one word, and the last one releases the others: each runs once.
  */
 enum { TRMA_BARRIER_ROUNDS = 16 };
 
@@ -19,12 +23,16 @@ enum { TRMA_BARRIER_ROUNDS = 16 };
  * of round k only. */
 struct trma_barrier_words {
     _Alignas(64) atomic_uint arrived[TRMA_BARRIER_ROUNDS];
+    /* Where the members are crowded. */
+    _Alignas(64) atomic_uint gathered; /* member 0's: members that have entered, over all barriers */
+    atomic_uint released; /* the last barrier that all have entered, written by the last of them */
 };
 
 /* The private half: where this member finds everybody's words. Owned by the object that embeds it. */
 struct trma_barrier {
     uint32_t size;
     uint32_t me;
+    bool crowded;                      /* more members than cores; the same at every member */
     uint32_t sequence;                 /* of the last barrier entered; the words follow it, wrapping around */
     struct trma_barrier_words **words; /* one per member, mapped here; owned by the embedding object */
     struct trma_doorbell **bells;      /* one per member */

@@ -198,8 +198,11 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         !cards[team->me].memory.ticket.serial && cards[team->me].size && team->size > 1) {
         trma_win_adopt_offer(window);
     }
-    window->fence = (struct trma_barrier){
-        .size = team->size, .me = team->me, .words = window->fence_words, .bells = team->bells};
+    window->fence = (struct trma_barrier){.size = team->size,
+                                          .me = team->me,
+                                          .crowded = team->waiter.crowded,
+                                          .words = window->fence_words,
+                                          .bells = team->bells};
     *out = window;
     return TRMA_OK;
 }

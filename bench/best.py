@@ -7,6 +7,7 @@ from results import Table, fits, value_text
 from runner import ALONE, WITH
 from tables import FLAVOURS, MODES, OPERATIONS, size_text
 
+HOT_LIMIT = 1.15
 BENCHES = ("latency", "rate", "contend", "sync", "aggregate")
 
 
@@ -69,6 +70,35 @@ def best_tables(results, titles):
                   ["experiment", "synchronisation", "operation", *head], rows, 3),
             Table("Against the best MPI alone: cells that are slower", note, ["cell", "best alone", "its time", *head],
                   slower, 2)]
+
+
+def hot_tables(results, titles):
+    """What a created window that has been used costs, as a share of the same on an allocated one, with TrueRMA."""
+    groups, slower, hosts = {}, [], {}
+    for host, variant, identity in results.values:
+        fields = dict(identity)
+        if variant != WITH or fields["bench"] != "latency" or fields.get("flavour") != "create" or not fits(fields, {}):
+            continue
+        created = results.find(host, WITH, **fields)
+        allocated = results.find(host, WITH, **dict(fields, flavour="allocate"))
+        if not allocated or host not in titles:
+            continue
+        hosts[host] = None
+        share = created.of() / allocated.of()
+        group = (MODES[fields["mode"]], OPERATIONS[fields["op"]])
+        groups.setdefault(group, {}).setdefault(host, []).append(share)
+        if share > HOT_LIMIT:
+            slower.append([titles[host], name_of(fields), value_text(created), value_text(allocated), f"{share:.2f}"])
+    if not groups:
+        return []
+    rows = [[*group, *(share_text(shares.get(host)) for host in hosts)] for group, shares in groups.items()]
+    everything = [[share for shares in groups.values() for share in shares.get(host, [])] for host in hosts]
+    rows.append(["all", "", *map(share_text, everything)])
+    return [Table("Hot created windows against allocated ones", "TrueRMA's time on a created window that has been in use, as a "
+                  "share of that on an allocated one; geometric mean over the sizes, in brackets the worst",
+                  ["synchronisation", "operation", *(titles[host] for host in hosts)], rows, 2),
+            Table(f"Hot created windows against allocated ones: cells above {HOT_LIMIT}", "the same",
+                  ["host MPI", "cell", "created", "allocated", "share"], slower, 2)]
 
 
 def share_text(shares):

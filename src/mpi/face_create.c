@@ -25,7 +25,7 @@ struct request {
     int32_t is_noncontiguous;
     int32_t lacks_cma; /* some member's private memory is out of this one's reach */
     int32_t lacks_xpmem;
-    int32_t reserved;
+    int32_t updates_are_small;
 };
 
 struct outcome {
@@ -108,7 +108,8 @@ static enum trma_status exchange_requests(struct construction *work, int *code) 
                            .lacks_cma = lacks(work->team, has_cma),
                            .lacks_xpmem = lacks(work->team, has_xpmem),
                            .is_noncontiguous = work->making->flavor != MPI_WIN_FLAVOR_SHARED ||
-                                               trma_hints_say(&work->hints, TRMA_HINT_NONCONTIGUOUS)};
+                                               trma_hints_say(&work->hints, TRMA_HINT_NONCONTIGUOUS),
+                           .updates_are_small = trma_hints_updates_are_small(&work->hints)};
     enum trma_status status = trma_node_team_exchange(work->team, &mine, sizeof mine, work->requests);
 
     *code = mine.code;
@@ -118,14 +119,18 @@ static enum trma_status exchange_requests(struct construction *work, int *code) 
     return status;
 }
 
-/* How memory that the user brings is reached, alike on all members. */
+/* How memory that the user brings is reached, and how elements are updated, alike on all members. */
 static void choose_way(struct construction *work) {
+    int flavor = work->making->flavor;
     bool all_have_cma = true;
 
+    /* Only memory that is allocated here is mapped for everybody from its first to its last byte. */
+    work->options.hardware_atomics = flavor == MPI_WIN_FLAVOR_ALLOCATE || flavor == MPI_WIN_FLAVOR_SHARED;
     work->options.by_xpmem = work->team->size > 1;
     for (uint32_t i = 0; i < work->team->size; i++) {
         all_have_cma &= !work->requests[i].lacks_cma;
         work->options.by_xpmem &= !work->requests[i].lacks_xpmem;
+        work->options.hardware_atomics &= work->requests[i].updates_are_small;
     }
     if (work->options.adopt == TRMA_ADOPT_EARNED && work->options.by_xpmem) {
         work->options.adopt = TRMA_ADOPT_NOT; /* it is mapped without a copy */

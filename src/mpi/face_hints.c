@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "face_hints.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,12 @@ bool trma_hints_say(const struct trma_hints *hints, enum trma_hint hint) {
 
 enum trma_knob_adopt trma_hints_adopt(const struct trma_hints *hints) {
     return (enum trma_knob_adopt)policy_of(hints->values[TRMA_HINT_ADOPT]);
+}
+
+bool trma_hints_updates_are_small(const struct trma_hints *hints) {
+    long granularity = strtol(hints->values[TRMA_HINT_ACCUMULATE_GRANULARITY], NULL, 10);
+
+    return granularity > 0 && granularity <= (long)sizeof(uint64_t);
 }
 
 size_t trma_hints_alignment(MPI_Info info, size_t size) {

@@ -49,6 +49,9 @@ bool trma_hints_say(const struct trma_hints *hints, enum trma_hint hint);
 /* How memory that the user brings is to become mapped (enum trma_knob_adopt). */
 enum trma_knob_adopt trma_hints_adopt(const struct trma_hints *hints);
 
+/* True when mpi_accumulate_granularity says that updates are of one element of a number's size. */
+bool trma_hints_updates_are_small(const struct trma_hints *hints);
+
 /* The alignment in bytes of memory for the user: what mpi_minimum_memory_alignment in `info` asks for, if
  * anything, and a page for what is larger than one. A power of two. */
 size_t trma_hints_alignment(MPI_Info info, size_t size);

@@ -414,5 +414,6 @@ int main(int argc, char **argv) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     list_types();
     check_each_flavor(ROOM, all_of_it);
+    check_one_flavor(CHECK_SMALL_UPDATES, ROOM, all_of_it);
     return check_finish();
 }

@@ -284,5 +284,6 @@ static void all_of_it(struct check_window *window) {
 int main(int argc, char **argv) {
     check_begin(&argc, &argv);
     check_each_flavor(65536, all_of_it);
+    check_one_flavor(CHECK_SMALL_UPDATES, 65536, all_of_it);
     return check_finish();
 }

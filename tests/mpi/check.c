@@ -100,8 +100,9 @@ void check_class(int code, int expected, const char *file, int line, const char 
 }
 
 const char *check_flavor_name(enum check_flavor flavor) {
-    static const char *const names[] = {"create",  "allocate",       "allocate_shared", "create on alloc_mem",
-                                        "dynamic", "create, adopted"};
+    static const char *const names[] = {
+        "create",  "allocate",        "allocate_shared",        "create on alloc_mem",
+        "dynamic", "create, adopted", "allocate, small updates"};
 
     return names[flavor];
 }
@@ -124,6 +125,14 @@ void check_window_make(struct check_window *window, enum check_flavor flavor, si
     case CHECK_ALLOCATE:
         MPI_Win_allocate((MPI_Aint)size, 1, MPI_INFO_NULL, comm, &window->base, &window->win);
         break;
+    case CHECK_SMALL_UPDATES: {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_accumulate_granularity", "8");
+        MPI_Win_allocate((MPI_Aint)size, 1, info, comm, &window->base, &window->win);
+        MPI_Info_free(&info);
+        break;
+    }
     case CHECK_SHARED:
         MPI_Win_allocate_shared((MPI_Aint)size, 1, MPI_INFO_NULL, comm, &window->base, &window->win);
         break;
@@ -174,12 +183,17 @@ MPI_Aint check_disp(const struct check_window *window, int rank, size_t offset) 
     return window->origins[rank] + (MPI_Aint)offset;
 }
 
+void check_one_flavor(enum check_flavor flavor, size_t size, void (*body)(struct check_window *window)) {
+    struct check_window window;
+
+    check_window_make(&window, flavor, size, MPI_COMM_WORLD);
+    body(&window);
+    check_window_free(&window);
+}
+
 void check_each_flavor(size_t size, void (*body)(struct check_window *window)) {
     for (int flavor = 0; flavor < CHECK_FLAVORS; flavor++) {
-        struct check_window window;
-        check_window_make(&window, (enum check_flavor)flavor, size, MPI_COMM_WORLD);
-        body(&window);
-        check_window_free(&window);
+        check_one_flavor((enum check_flavor)flavor, size, body);
     }
 }
 

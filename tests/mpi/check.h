@@ -47,7 +47,9 @@ enum check_flavor {
     CHECK_DYNAMIC,
     CHECK_ADOPTED, /* ordinary memory with whole pages, which TrueRMA is asked to make mapped (hosts ignore
                       the hint) */
-    CHECK_FLAVORS
+    CHECK_FLAVORS,
+    CHECK_SMALL_UPDATES = CHECK_FLAVORS /* allocated, with the hint that updates are of single numbers: for
+                                           the tests of updates only */
 };
 
 struct check_window {
@@ -68,7 +70,8 @@ const char *check_flavor_name(enum check_flavor flavor);
 /* Displacement of byte `offset` at `rank`. */
 MPI_Aint check_disp(const struct check_window *window, int rank, size_t offset);
 
-/* Runs body once per flavour with a window of `size` bytes. */
+/* Runs body with a window of `size` bytes of one flavour; of each but CHECK_SMALL_UPDATES. */
+void check_one_flavor(enum check_flavor flavor, size_t size, void (*body)(struct check_window *window));
 void check_each_flavor(size_t size, void (*body)(struct check_window *window));
 
 /* Whether TrueRMA is beneath, and how the memory of `rank` in `win` is then reached: TRMA_Win_get_path's

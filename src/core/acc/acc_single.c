@@ -18,6 +18,13 @@ struct stripes {
     unsigned high;
 };
 
+/* Where an atomic instruction is a full fence, as on x86, a flush has nothing to wait for after one. */
+#if defined(__x86_64__)
+enum { ATOMICS_ARE_FENCES = true };
+#else
+enum { ATOMICS_ARE_FENCES = false };
+#endif
+
 static void note_store(const struct trma_acc_context *context) {
     if (context->has_stored != NULL) {
         atomic_store_explicit(context->has_stored, true, memory_order_relaxed);
@@ -191,7 +198,9 @@ enum trma_status trma_acc_fetch_and_op(const struct trma_acc_context *context, c
 
     if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
         trma_move_path_is_mapped(path, target, shape->span)) {
-        note_store(context);
+        if (!ATOMICS_ARE_FENCES) {
+            note_store(context);
+        }
         trma_acc_hardware_update(operation, element, local, origin, result);
         return TRMA_OK;
     }
@@ -236,7 +245,9 @@ enum trma_status trma_acc_compare_and_swap(const struct trma_acc_context *contex
 
     if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
         trma_move_path_is_mapped(path, target, size)) {
-        note_store(context);
+        if (!ATOMICS_ARE_FENCES) {
+            note_store(context);
+        }
         trma_acc_hardware_swap(size, local, origin, compare, result);
         return TRMA_OK;
     }

@@ -33,10 +33,19 @@ enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
  * trma_win_lock_exclusive. */
 enum trma_status trma_win_lock_queued(struct trma_window *window, uint32_t target, uint32_t ticket);
 
-/* True when calls must take the long way: threads need the guard, statistics are wanted, or the window's
- * traffic may have earned its adoption. */
+/* True when the traffic to this process's memory has earned a look at its account (trma_win_adopt_look).
+ * Relaxed: what is missed now is seen by the next call. */
+static inline bool trma_win_adopt_is_due(const struct trma_window *window) {
+    const struct trma_adopt_words *words = &window->words->adopt;
+
+    return window->may_adopt && atomic_load_explicit(&words->earned_ns, memory_order_relaxed) >=
+                                    atomic_load_explicit(&words->price_ns, memory_order_relaxed);
+}
+
+/* True when calls must take the long way: threads need the guard, statistics are wanted, or this process's
+ * memory may be adopted now. */
 static inline bool trma_win_is_special(const struct trma_window *window) {
-    return window->is_threaded || window->counts_operations || window->may_adopt;
+    return window->is_threaded || window->counts_operations || trma_win_adopt_is_due(window);
 }
 
 /* trma_win_lock(TRMA_LOCK_EXCLUSIVE), in line with the entry point. */

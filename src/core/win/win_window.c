@@ -190,6 +190,7 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         target->completed = &target->words->pairs[team->me].completed;
         target->updates = (struct trma_acc_context){.domain = &target->words->updates,
                                                     .me = team->me,
+                                                    .hardware_atomics = options->hardware_atomics,
                                                     .has_stored = &window->has_stored,
                                                     .wait = wait_for_stripe,
                                                     .argument = window};

@@ -141,7 +141,8 @@ struct trma_window_options {
     bool is_threaded;
     bool counts_operations;
     enum trma_adopt_mode adopt; /* for memory that the user brings */
-    bool by_xpmem;              /* such memory stays as it is, and all members attach it */
+    bool hardware_atomics; /* see acc_update.h: the same on all members, all memory mapped on all of them */
+    bool by_xpmem;         /* such memory stays as it is, and all members attach it */
 };
 
 /*

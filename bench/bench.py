@@ -62,7 +62,8 @@ def run_experiment(experiment, options, hosts, machine, titles):
     runs.progress.clear()
     good, busy = without_busy(store)
     results = Results(good)
-    for table in tables_of(experiment.name, results, titles) + best_tables(results, titles) + hot_tables(results, titles) + limit_tables(results):
+    for table in (tables_of(experiment.name, results, titles) + best_tables(results, titles) + hot_tables(results, titles)
+                  + limit_tables(results)):
         print(text_of(table), flush=True)
     if busy:
         print(f"  {busy} launches are not published: other processes used the machine; run it again when it is quiet")

@@ -19,6 +19,11 @@ def name_of(fields):
     return ", ".join(part for part in parts if part)
 
 
+def near(value):
+    """Whether there is a value that can be compared with others."""
+    return value is not None and not value.far
+
+
 def cells_of(results, hosts):
     """Per cell: its fields, the best host alone (allocated window) and its value, and TrueRMA's value by host and
     flavour."""
@@ -27,12 +32,12 @@ def cells_of(results, hosts):
     for fields in map(dict, seen):
         if fields["bench"] not in BENCHES or fields.get("flavour") != "allocate" or not fits(fields, {}):
             continue
-        alone = {host: value for host in hosts if (value := results.find(host, ALONE, **fields))}
+        alone = {host: value for host in hosts if near(value := results.find(host, ALONE, **fields))}
         if not alone:
             continue
         best = min(alone, key=lambda host: alone[host].of())
         ours = {(host, flavour): value for host in hosts for flavour, _ in FLAVOURS
-                if (value := results.find(host, WITH, **dict(fields, flavour=flavour)))}
+                if near(value := results.find(host, WITH, **dict(fields, flavour=flavour)))}
         cells.append((fields, best, alone[best], ours))
     return cells
 
@@ -81,7 +86,7 @@ def hot_tables(results, titles):
             continue
         created = results.find(host, WITH, **fields)
         allocated = results.find(host, WITH, **dict(fields, flavour="allocate"))
-        if not allocated or host not in titles:
+        if not near(created) or not near(allocated) or host not in titles:
             continue
         hosts[host] = None
         share = created.of() / allocated.of()

@@ -261,8 +261,8 @@ def number_text(value, field, otherwise):
     if value is None:
         return otherwise
     if field == "median_us":
-        return time_text(value.of(), value.busy)
-    return ("~" if value.busy else "") + f"{value.of(field):.3g}"
+        return time_text(value.of(), value.busy, value.far)
+    return ("~" if value.busy else "") + ("≈" if value.far else "") + f"{value.of(field):.3g}"
 
 
 def limit_tables(results):

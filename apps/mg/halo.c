@@ -187,9 +187,9 @@ static void start_z(struct halo *halo, struct grid grid) {
 static void update_overlapping(struct halo *halo, struct grid grid, halo_compute *compute, const void *work) {
     bool shared_x = halo->ranks[X] > 1, shared_y = halo->ranks[Y] > 1;
     int last = grid.m[Z];
-    compute(work, 1, 1);
     if (last > 1)
         compute(work, last, last);
+    compute(work, 1, 1); /* whose neighbours are then in the caches for what follows */
     start_z(halo, grid);
     if (last > 2)
         compute(work, 2, last - 1);

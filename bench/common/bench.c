@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void end_with(int status) {
     MPI_Finalize();
@@ -67,6 +68,10 @@ void bench_window_free(struct bench_window *window) {
         free(window->base);
 }
 
+bool bench_is_crowded(const struct bench *bench) {
+    return bench->ranks > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 /*
  * Waits for all ranks, and lets others have the CPU meanwhile. With more ranks than CPUs a host's barrier may
  * let its ranks go milliseconds apart, which is not what is measured; after it, all have left it.
@@ -77,6 +82,34 @@ static void meet(const struct bench *bench) {
     unsigned full = place - place % ranks + ranks;
     while ((int)(atomic_load(bench->meeting) - full) < 0)
         sched_yield();
+}
+
+/*
+ * Nanoseconds that a word takes from rank 0's CPU to rank 1's and back, halved; 0 where they may share one.
+ * The CPUs of a virtual machine may be moved about beneath it, and this time trebled, from one second to the
+ * next: only what was measured at the same distance can be compared.
+ */
+static double ping(const struct bench *bench) {
+    enum { rounds = 200, words_apart = 64 };
+    if (bench_is_crowded(bench) || bench->ranks < 2)
+        return 0;
+    meet(bench);
+    _Atomic unsigned *words = bench->meeting + words_apart;
+    double begin = bench_now_us();
+    for (unsigned i = 1; i <= rounds && bench->rank < 2; i++) {
+        if (bench->rank == 0)
+            atomic_store_explicit(&words[0], i, memory_order_release);
+        while (atomic_load_explicit(&words[bench->rank == 0 ? words_apart : 0], memory_order_acquire) != i)
+            ;
+        if (bench->rank == 1)
+            atomic_store_explicit(&words[words_apart], i, memory_order_release);
+    }
+    double ns = (bench_now_us() - begin) * 1e3 / (2 * rounds);
+    meet(bench);
+    if (bench->rank < 2)
+        atomic_store(&words[bench->rank * words_apart], 0);
+    meet(bench);
+    return ns;
 }
 
 /* Runs one sample of `iterations`; returns this rank's time per iteration. */
@@ -146,13 +179,16 @@ void bench_run(const struct bench *bench, const struct bench_task *task, struct 
     if (reps < fewest)
         reps = fewest;
     samples->count = 0;
+    double before = ping(bench);
     if (task->each) {
         long epochs = (long)(budget_us / us);
         sample_each(bench, task, epochs < 20 ? 20 : epochs, samples);
-        return;
+    } else {
+        for (int i = 0; i < reps; i++)
+            bench_sample(samples, sample(bench, task, iterations));
     }
-    for (int i = 0; i < reps; i++)
-        bench_sample(samples, sample(bench, task, iterations));
+    double after = ping(bench);
+    samples->ping_ns = before > after ? before : after;
 }
 
 void bench_verify(const struct bench *bench, long wrong, const char *what) {
@@ -179,6 +215,7 @@ void bench_emit(const struct bench *bench, struct bench_cell *cell, struct bench
     if (from != 0) {
         MPI_Recv(&received.count, 1, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Recv(received.us, received.count, MPI_DOUBLE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        received.ping_ns = samples->ping_ns;
         samples = &received;
     }
     cell->bench = bench->options.program->name;

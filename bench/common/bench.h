@@ -60,6 +60,9 @@ void bench_run(const struct bench *bench, const struct bench_task *task, struct 
 /* Ends all ranks with exit status 1 if `wrong` is not 0 on any of them, which says "CHECK FAILED". */
 void bench_verify(const struct bench *bench, long wrong, const char *what);
 
+/* Whether there are more ranks than CPUs. Not collective. */
+bool bench_is_crowded(const struct bench *bench);
+
 /* Prints the cell from rank `from`'s samples, on rank 0; fills in the program's name and the number of ranks.
  */
 void bench_emit(const struct bench *bench, struct bench_cell *cell, struct bench_samples *samples, int from);

@@ -106,6 +106,8 @@ void bench_print(const struct bench_cell *cell, struct bench_samples *samples) {
     print_name("side", cell->side);
     for (int i = 0; i < BENCH_EXTRAS && cell->extra[i].name != NULL; i++)
         printf("\"%s\":%.10g,", cell->extra[i].name, cell->extra[i].value);
+    if (samples->ping_ns > 0)
+        printf("\"ping_ns\":%.4g,", samples->ping_ns);
     if (cell->bytes > 0 && median > 0)
         printf("\"gb_s\":%.6g,", cell->bytes / median * 1e-3);
     if (cell->ops > 0 && median > 0)

@@ -32,6 +32,7 @@ long bench_wrong(const void *memory, size_t bytes, uint64_t seed, size_t skip);
 
 /* Samples of one cell, each in microseconds per iteration. */
 struct bench_samples {
+    double ping_ns; /* what a word took from one rank's CPU to another's meanwhile; 0: unknown */
     int count;
     double us[BENCH_MAX_SAMPLES];
 };
@@ -57,7 +58,7 @@ struct bench_cell {
 
 /* Sorts the samples and prints the cell as one line of JSON: median_us, p10, p90, min (µs), reps, and from
  * the median gb_s (10^9 bytes/s) and mops (10^6 operations/s). `checked` is true because a failed check ends
- * the run. */
+ * the run. ping_ns where it is known. */
 void bench_print(const struct bench_cell *cell, struct bench_samples *samples);
 
 #endif

@@ -210,6 +210,34 @@ static int update(struct trma_win *window, enum trma_count_kind kind, const stru
     return issue(window, &rma, code);
 }
 
+/* The short way of an accumulate whose sides are arrays of one predefined type. False: nothing was done. */
+static bool update_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
+                         MPI_Datatype datatype, int rank, MPI_Aint disp, MPI_Op op, int *code) {
+    const struct trma_type *type = trma_type_find(datatype);
+    const struct trma_op *known = trma_op_find(op);
+    size_t bytes;
+    char *local = NULL;
+
+    if ((uint32_t)rank < window->size) {
+        (void)trma_win_epoch_open(window->core, (uint32_t)rank);
+        local = trma_operation_quick(window, count, datatype, rank, disp, count, datatype, &bytes);
+    }
+    if (!local || !type || type->element == TRMA_ELEMENT_MIXED || !known ||
+        !trma_op_is_allowed(known, type->element)) {
+        return false;
+    }
+    struct trma_target *target = &window->core->targets[rank];
+    uintptr_t place = target->path.mapped_low + (uintptr_t)(local - target->path.local);
+    if (!trma_acc_array_fits(&target->updates, type->element, place)) {
+        return false;
+    }
+    trma_win_note_store(window->core);
+    *code = trma_win_conclude(window, trma_acc_update_array(&target->updates, known->operation, type->element,
+                                                            origin_addr, local, place,
+                                                            bytes / trma_acc_element_size(type->element)));
+    return true;
+}
+
 int trma_operation_accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                               MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                               MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op) {
@@ -218,6 +246,12 @@ int trma_operation_accumulate(struct trma_win *window, const void *origin_addr, 
     /* MPI_NO_OP is for the calls that give something back (MPI-4.1 section 12.3.4). */
     if (op == MPI_NO_OP) {
         return trma_win_raise(window, MPI_ERR_OP);
+    }
+    int code;
+    if (origin_datatype == target_datatype && origin_count == target_count &&
+        update_array(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp, op,
+                     &code)) {
+        return code;
     }
     return update(window, TRMA_COUNT_ACCUMULATE, &origin, NULL, target_rank, target_disp, target_count,
                   target_datatype, op);

@@ -472,6 +472,12 @@ static void flip_bits(struct origin *origin) {
                                          flip.bits, old, target));
             continue;
         }
+        if (i % 2 && trma_acc_array_fits(&origin->context, flip.element, target) &&
+            trma_move_path_is_mapped(&origin->path, target, flip.n * trma_acc_element_size(flip.element))) {
+            CHECK(!trma_acc_update_array(&origin->context, TRMA_OPERATION_BXOR, flip.element, flip.bits,
+                                         trma_move_path_local(&origin->path, target), target, flip.n));
+            continue;
+        }
         struct trma_layout *layout;
         CHECK(!trma_move_layout_make_element(flip.element, &layout));
         const struct trma_extent to = {layout, target, flip.n};

@@ -20,6 +20,13 @@
  * Who only looks need not take a stripe: it is a sequence lock as well (trma_acc_look_begin).
  */
 
+/* So many stripes that lie one after the other are held at once where that saves more than it hinders others.
+ * Within a group, which begins at a multiple of its bytes, the stripes' indices ascend. */
+#define TRMA_ACC_GROUP_STRIPES 4U
+#define TRMA_ACC_GROUP_BYTES   (TRMA_ACC_GROUP_STRIPES * TRMA_ACC_STRIPE_BYTES)
+
+_Static_assert(TRMA_ACC_STRIPES % TRMA_ACC_GROUP_STRIPES == 0, "within a group the stripes' indices ascend");
+
 static inline unsigned trma_acc_stripe_of(uintptr_t address) {
     return (unsigned)(address / TRMA_ACC_STRIPE_BYTES % TRMA_ACC_STRIPES);
 }

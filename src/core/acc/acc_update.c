@@ -20,12 +20,7 @@
 
 #define NO_STRIPE TRMA_ACC_STRIPES
 
-/* Over CMA so many stripes that lie one after the other are held at once: a step costs two system calls. */
-#define GROUP_STRIPES 4U
-#define GROUP_BYTES   (GROUP_STRIPES * TRMA_ACC_STRIPE_BYTES)
-
-_Static_assert(GROUP_BYTES <= 16384U, "a group's worth is staged on the stack");
-_Static_assert(TRMA_ACC_STRIPES % GROUP_STRIPES == 0, "within a group the stripes' indices ascend");
+_Static_assert(TRMA_ACC_GROUP_BYTES <= 16384U, "a group's worth is staged on the stack");
 _Static_assert((TRMA_ACC_STRIPE_BYTES & (TRMA_ACC_STRIPE_BYTES - 1)) == 0,
                "stripes do not shift where addresses wrap");
 
@@ -112,7 +107,7 @@ static bool combine(struct update *update, char *target, size_t n, ptrdiff_t str
  * change meanwhile. */
 static enum trma_status combine_remotely(struct update *update, uintptr_t target, size_t n,
                                          ptrdiff_t stride) {
-    char stage[GROUP_BYTES];
+    char stage[TRMA_ACC_GROUP_BYTES];
     const struct trma_element_shape *shape = update->shape;
     const size_t bytes = (n - 1) * (size_t)stride + shape->span;
     enum trma_status status = TRMA_OK;
@@ -242,7 +237,8 @@ static bool is_remote_run(const struct update *update) {
            trma_acc_reach(update->path, target->address, update->shape->span) == NULL;
 }
 
-/* What lies ahead up to the end of the group, under all the stripes that it touches. */
+/* What lies ahead up to the end of the group, under all the stripes that it touches: over CMA a step costs
+ * two system calls. */
 static enum trma_status apply_group(struct update *update, size_t rest) {
     const struct trma_acc_context *context = update->context;
     const struct trma_side *target = &update->target;
@@ -270,7 +266,7 @@ static enum trma_status apply_group(struct update *update, size_t rest) {
 static enum trma_status apply_next(struct update *update) {
     struct trma_side *target = &update->target;
     const size_t rest = trma_acc_stripe_rest(target->address);
-    const size_t group_rest = GROUP_BYTES - target->address % GROUP_BYTES;
+    const size_t group_rest = TRMA_ACC_GROUP_BYTES - target->address % TRMA_ACC_GROUP_BYTES;
     enum trma_status status = TRMA_OK;
 
     if (apply_by_hardware(update, &status)) {

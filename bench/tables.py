@@ -226,7 +226,8 @@ def misses_tables(results, titles):
                     ["host MPI", "size", "window", "", "misses"], rows, 4)] if rows else []
     head = ["host MPI", "size", "window", "", "first level", "last level"]
     return tables + [Table(f"{title}: simulated", "data misses per epoch of 2 origins with 16 puts each, all ranks together; "
-                           "by cachegrind, which gives every process caches of its own", head, simulated, 4)]
+                           "by cachegrind, which gives every process caches of its own and does not see what the kernel copies (CMA: created windows "
+                           "that have not earned adoption; Open MPI's single-copy get)", head, simulated, 4)]
 
 
 # How the remaining experiments' cells are named and which of their numbers is told: (title of the column, field).

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fixed number of calls, for counting what they cost under a simulator of the processor (counts.py):
- * nothing is timed. Rank 0 is the origin of each; for aggregate, all ranks but 0 are, and rank 0 is the
- * target. Before each epoch of pscw a message tells the origin that the target has posted, so that what is
- * counted waits for nobody. */
+/*
+ * A fixed number of calls, for counting what they cost under a simulator of the processor (the experiments
+ * instructions and misses): nothing is timed. Rank 0 is the origin of each; for aggregate, all ranks but 0
+ * are, and rank 0 is the target. Before each epoch of pscw a message tells the origin that the target has
+ * posted, so that what is counted waits for nobody.
+ */
 #include "common/bench.h"
 
 #include <stdio.h>

@@ -99,8 +99,12 @@ static double ping(const struct bench *bench) {
     for (unsigned i = 1; i <= rounds && bench->rank < 2; i++) {
         if (bench->rank == 0)
             atomic_store_explicit(&words[0], i, memory_order_release);
-        while (atomic_load_explicit(&words[bench->rank == 0 ? words_apart : 0], memory_order_acquire) != i)
-            ;
+        /* A yield now and then: the two may have been confined to one CPU. */
+        for (unsigned looks = 1;
+             atomic_load_explicit(&words[bench->rank == 0 ? words_apart : 0], memory_order_acquire) != i;
+             looks++)
+            if (looks % 4096 == 0)
+                sched_yield();
         if (bench->rank == 1)
             atomic_store_explicit(&words[words_apart], i, memory_order_release);
     }

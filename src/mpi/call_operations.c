@@ -227,7 +227,7 @@ static bool update_array(struct trma_win *window, const void *origin_addr, MPI_C
         return false;
     }
     struct trma_target *target = &window->core->targets[rank];
-    uintptr_t place = target->path.mapped_low + (uintptr_t)(local - target->path.local);
+    uintptr_t place = trma_operation_place(target, local);
     if (!trma_acc_array_fits(&target->updates, type->element, place)) {
         return false;
     }

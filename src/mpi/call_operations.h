@@ -2,6 +2,7 @@
 #ifndef TRMA_CALL_OPERATIONS_H
 #define TRMA_CALL_OPERATIONS_H
 
+#include "acc/acc_singles.h"
 #include "face_type.h"
 #include "face_window.h"
 #include "move/move_bytes.h"
@@ -79,18 +80,21 @@ static inline int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_
 }
 
 /*
- * One predefined element at an open, mapped target: its address in the target, or 0 when the long way must be
- * taken. The operation, when there is one, must be allowed on the element.
+ * One predefined element at an open, mapped target: where it is mapped here, or NULL when the long way must
+ * be taken. The operation, when there is one, must be allowed on the element.
  */
-static inline uintptr_t trma_operation_quick_element(struct trma_win *window, const struct trma_type *type,
-                                                     int target_rank, MPI_Aint target_disp) {
+static inline char *trma_operation_quick_element(struct trma_win *window, const struct trma_type *type,
+                                                 int target_rank, MPI_Aint target_disp) {
     if (!type || type->element == TRMA_ELEMENT_MIXED || (uint32_t)target_rank >= window->size) {
-        return 0;
+        return NULL;
     }
-    const struct trma_path *path = &window->core->targets[target_rank].path;
-    const char *at = trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp,
-                                            (size_t)(type->layout->true_high - type->layout->true_low));
-    return at ? path->mapped_low + (uintptr_t)(at - path->local) : 0;
+    return trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp,
+                                  (size_t)(type->layout->true_high - type->layout->true_low));
+}
+
+/* In the target's address space what is mapped at `local`. */
+static inline uintptr_t trma_operation_place(const struct trma_target *target, const char *local) {
+    return target->path.mapped_low + (uintptr_t)(local - target->path.local);
 }
 
 /* False: nothing was done, take the long way. */
@@ -100,14 +104,20 @@ static inline bool trma_operation_quick_update(struct trma_win *window, const vo
     const struct trma_type *type =
         (const struct trma_type *)trma_handle_find(&trma_types, (uintptr_t)datatype);
     const struct trma_op *known = (const struct trma_op *)trma_handle_find(&trma_ops, (uintptr_t)op);
-    uintptr_t place = trma_operation_quick_element(window, type, target_rank, target_disp);
+    char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
 
-    if (__builtin_expect(!place || !known || !trma_op_is_allowed(known, type->element), 0)) {
+    if (__builtin_expect(!local || !known || !trma_op_is_allowed(known, type->element), 0)) {
         return false;
     }
-    struct trma_target *target = &window->core->targets[target_rank];
+    const struct trma_target *target = &window->core->targets[target_rank];
+    if (trma_acc_singles_add(&target->updates, known->operation, type->element, origin_addr, result_addr,
+                             local)) {
+        *code = MPI_SUCCESS;
+        return true;
+    }
     *code = trma_win_conclude(window, trma_acc_fetch_and_op(&target->updates, &target->path, known->operation,
-                                                            type->element, origin_addr, result_addr, place));
+                                                            type->element, origin_addr, result_addr,
+                                                            trma_operation_place(target, local)));
     return true;
 }
 
@@ -130,16 +140,20 @@ static inline int trma_call_Compare_and_swap(struct trma_win *window, const void
                                              MPI_Datatype datatype, int target_rank, MPI_Aint target_disp) {
     const struct trma_type *type =
         (const struct trma_type *)trma_handle_find(&trma_types, (uintptr_t)datatype);
-    uintptr_t place = trma_operation_quick_element(window, type, target_rank, target_disp);
+    char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
 
-    if (__builtin_expect(!place || !trma_acc_compare_is_allowed(type->element), 0)) {
+    if (__builtin_expect(!local || !trma_acc_compare_is_allowed(type->element), 0)) {
         return trma_operation_compare_and_swap(window, origin_addr, compare_addr, result_addr, datatype,
                                                target_rank, target_disp);
     }
-    struct trma_target *target = &window->core->targets[target_rank];
-    return trma_win_conclude(window,
-                             trma_acc_compare_and_swap(&target->updates, &target->path, type->element,
-                                                       origin_addr, compare_addr, result_addr, place));
+    const struct trma_target *target = &window->core->targets[target_rank];
+    if (trma_acc_singles_swap(&target->updates, type->element, origin_addr, compare_addr, result_addr,
+                              local)) {
+        return MPI_SUCCESS;
+    }
+    return trma_win_conclude(window, trma_acc_compare_and_swap(&target->updates, &target->path, type->element,
+                                                               origin_addr, compare_addr, result_addr,
+                                                               trma_operation_place(target, local)));
 }
 
 /* An accumulate of one element is a fetch_and_op whose result nobody wants. */

@@ -25,7 +25,7 @@ bool trma_acc_array_fits(const struct trma_acc_context *context, enum trma_eleme
     const size_t size = trma_acc_element_size(element);
 
     return !context->hardware_atomics && size == trma_acc_element_extent(element) &&
-           (size & (size - 1)) == 0 && target % size == 0;
+           (size & (size - 1)) == 0 && (target & (size - 1)) == 0;
 }
 
 enum trma_status trma_acc_update_array(const struct trma_acc_context *context, enum trma_operation operation,

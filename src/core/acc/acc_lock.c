@@ -25,19 +25,27 @@ static bool try_often(const struct trma_acc_context *context, unsigned stripe, u
     return false;
 }
 
-enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsigned stripe) {
-    uint32_t holder;
-    unsigned tries = 0;
+enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsigned stripe,
+                                    bool *found_singles) {
+    uint32_t holder = 0;
 
-    while (!try_often(context, stripe, tries == 0 ? FIRST_LOOKS : LOOKS, &holder)) {
-        if (holder == 0) {
-            continue; /* it changes hands all the time: there is nobody to wait for */
+    for (unsigned tries = 0;;) {
+        const unsigned mode = atomic_load_explicit(&context->domain->mode, memory_order_relaxed);
+        enum trma_status status = TRMA_OK;
+        if (found_singles != NULL && trma_acc_mode_of(mode) == TRMA_ACC_SINGLES) {
+            *found_singles = true;
+            return TRMA_OK;
         }
-        enum trma_status status = context->wait(context->argument, holder - 1, tries);
+        if (trma_acc_mode_of(mode) != TRMA_ACC_LOCKED) {
+            status = trma_acc_singles_end(context);
+        } else if (try_often(context, stripe, tries == 0 ? FIRST_LOOKS : LOOKS, &holder)) {
+            return TRMA_OK;
+        } else if (holder != 0) { /* else it changes hands all the time: there is nobody to wait for */
+            status = context->wait(context->argument, holder - 1, tries);
+            tries++;
+        }
         if (status) {
             return status;
         }
-        tries++;
     }
-    return TRMA_OK;
 }

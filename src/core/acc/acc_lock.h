@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../trma_status.h"
+#include "acc_singles.h"
 #include "acc_update.h"
 
 /*
@@ -18,6 +19,8 @@
  * takes them in ascending order.
  *
  * Who only looks need not take a stripe: it is a sequence lock as well (trma_acc_look_begin).
+ *
+ * Stripes protect in locked mode only (acc_singles.h): taking one ends singles mode.
  */
 
 /* So many stripes that lie one after the other are held at once where that saves more than it hinders others.
@@ -36,31 +39,6 @@ static inline size_t trma_acc_stripe_rest(uintptr_t address) {
     return TRMA_ACC_STRIPE_BYTES - address % TRMA_ACC_STRIPE_BYTES;
 }
 
-/* Takes the stripe when it is free. Acquire: what the last owner did to the stripe's memory is seen from here
- * on. */
-static inline bool trma_acc_lock_try(const struct trma_acc_context *context, unsigned stripe) {
-    uint32_t nobody = 0;
-
-    if (!atomic_compare_exchange_strong_explicit(&context->domain->stripes[stripe].owner, &nobody,
-                                                 context->me + 1, memory_order_acquire,
-                                                 memory_order_relaxed)) {
-        return false;
-    }
-    /* Release: who looks and sees a byte that is written from here on sees the owner as well. */
-    atomic_thread_fence(memory_order_release);
-    return true;
-}
-
-/* Takes the stripe after waiting for it. What context->wait reports ends the waiting, without the stripe. */
-enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsigned stripe);
-
-static inline enum trma_status trma_acc_lock_take(const struct trma_acc_context *context, unsigned stripe) {
-    if (__builtin_expect(trma_acc_lock_try(context, stripe), 1)) {
-        return TRMA_OK;
-    }
-    return trma_acc_lock_wait(context, stripe);
-}
-
 /* Release: the next owner sees what was done under the lock. Only the owner writes a taken stripe's words, so
  * stores are enough. */
 static inline void trma_acc_lock_give(const struct trma_acc_context *context, unsigned stripe) {
@@ -69,6 +47,42 @@ static inline void trma_acc_lock_give(const struct trma_acc_context *context, un
 
     atomic_store_explicit(&words->version, version + 1, memory_order_relaxed);
     atomic_store_explicit(&words->owner, 0, memory_order_release);
+}
+
+/* Takes the stripe when it is free and the domain in locked mode. Acquire: what the last owner did to the
+ * stripe's memory is seen from here on. */
+static inline bool trma_acc_lock_try(const struct trma_acc_context *context, unsigned stripe) {
+    uint32_t nobody = 0;
+
+    if (!atomic_compare_exchange_strong_explicit(&context->domain->stripes[stripe].owner, &nobody,
+                                                 context->me + 1, memory_order_acquire,
+                                                 memory_order_relaxed)) {
+        return false;
+    }
+    /* Acquire: what was done in singles mode before is seen. */
+    if (__builtin_expect(trma_acc_mode_of(atomic_load_explicit(&context->domain->mode,
+                                                               memory_order_acquire)) != TRMA_ACC_LOCKED,
+                         0)) {
+        trma_acc_lock_give(context, stripe);
+        return false;
+    }
+    /* Release: who looks and sees a byte that is written from here on sees the owner as well. */
+    atomic_thread_fence(memory_order_release);
+    return true;
+}
+
+/*
+ * Takes the stripe after waiting for it; what context->wait reports ends the waiting, without the stripe.
+ * Singles mode is ended, unless `found_singles` is given: then nothing is taken, and *found_singles says so.
+ */
+enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsigned stripe,
+                                    bool *found_singles);
+
+static inline enum trma_status trma_acc_lock_take(const struct trma_acc_context *context, unsigned stripe) {
+    if (__builtin_expect(trma_acc_lock_try(context, stripe), 1)) {
+        return TRMA_OK;
+    }
+    return trma_acc_lock_wait(context, stripe, NULL);
 }
 
 /*
@@ -84,7 +98,9 @@ static inline bool trma_acc_look_begin(const struct trma_acc_context *context, u
         return false;
     }
     *version = atomic_load_explicit(&words->version, memory_order_acquire);
-    return true;
+    /* After the version: a domain that leaves locked mode changes it. */
+    return trma_acc_mode_of(atomic_load_explicit(&context->domain->mode, memory_order_acquire)) ==
+           TRMA_ACC_LOCKED;
 }
 
 static inline bool trma_acc_look_end(const struct trma_acc_context *context, unsigned stripe,

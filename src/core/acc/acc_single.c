@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Updates of one element: fetch_and_op and compare_and_swap. What is mapped and lies in one stripe runs
- * straight through. */
+/* Updates of one element: fetch_and_op and compare_and_swap. In singles mode by an atomic instruction, else
+ * under the element's stripes; what is mapped and lies in one of them runs straight through. */
 #include <string.h>
 
 #include "acc_hardware.h"
 #include "acc_kernel.h"
 #include "acc_lock.h"
 #include "acc_reach.h"
+#include "acc_singles.h"
 #include "acc_types.h"
 #include "acc_update.h"
 
@@ -18,25 +19,15 @@ struct stripes {
     unsigned high;
 };
 
-/* Where an atomic instruction is a full fence, as on x86, a flush has nothing to wait for after one. */
-#if defined(__x86_64__)
-enum { ATOMICS_ARE_FENCES = true };
-#else
-enum { ATOMICS_ARE_FENCES = false };
-#endif
-
-static void note_store(const struct trma_acc_context *context) {
-    if (context->has_stored != NULL) {
-        atomic_store_explicit(context->has_stored, true, memory_order_relaxed);
-    }
-}
-
+/* Takes the element's stripes. Singles mode is ended, unless `found_singles` is given, see trma_acc_lock_wait. */
 static enum trma_status take(const struct trma_acc_context *context, uintptr_t address, size_t span,
-                             struct stripes *stripes) {
-    note_store(context);
+                             struct stripes *stripes, bool *found_singles) {
+    trma_acc_note_store(context);
     stripes->low = stripes->high = trma_acc_stripe_of(address);
     if (__builtin_expect(span <= trma_acc_stripe_rest(address), 1)) {
-        return trma_acc_lock_take(context, stripes->low);
+        return trma_acc_lock_try(context, stripes->low)
+                   ? TRMA_OK
+                   : trma_acc_lock_wait(context, stripes->low, found_singles);
     }
     const unsigned next = trma_acc_stripe_of(address + span - 1);
     if (next > stripes->low) {
@@ -53,6 +44,28 @@ static enum trma_status take(const struct trma_acc_context *context, uintptr_t a
         trma_acc_lock_give(context, stripes->low);
     }
     return status;
+}
+
+/* True when an atomic instruction can do it, given singles mode. */
+static inline bool is_single(const struct trma_acc_context *context, const struct trma_element_shape *shape,
+                             const char *local, uintptr_t target) {
+    return context->presence != NULL && local != NULL && trma_acc_hardware_fits(shape, target);
+}
+
+/* Either enters singles mode (*is_inside), which only an update that is single may, or takes the stripes. */
+static enum trma_status take_or_enter(const struct trma_acc_context *context, uintptr_t address, size_t span,
+                                      bool is_single, struct stripes *stripes, bool *is_inside) {
+    *is_inside = is_single && trma_acc_singles_earn(context) && trma_acc_singles_enter(context);
+    while (!*is_inside) {
+        bool found_singles = false;
+        enum trma_status status =
+            take(context, address, span, stripes, is_single ? &found_singles : NULL);
+        if (status || !found_singles) {
+            return status;
+        }
+        *is_inside = trma_acc_singles_enter(context);
+    }
+    return TRMA_OK;
 }
 
 static void give(const struct trma_acc_context *context, const struct stripes *stripes) {
@@ -141,6 +154,31 @@ __attribute__((no_sanitize("thread"))) static inline uint64_t widen(enum trma_el
     }
 }
 
+static inline bool is_wide_integer(enum trma_element element) {
+    return element == TRMA_ELEMENT_INT64 || element == TRMA_ELEMENT_UINT64 || element == TRMA_ELEMENT_INT32 ||
+           element == TRMA_ELEMENT_UINT32;
+}
+
+/* True when the operation leaves the integer at `local` as it is: *old. */
+static inline bool look(enum trma_operation operation, enum trma_element element, const void *origin,
+                        const char *local, uint64_t *old) {
+    if ((often_idle & BIT(operation)) == 0 || !is_wide_integer(element)) {
+        return false;
+    }
+    *old = widen(element, local);
+    return is_idle(operation, element, *old, operation == TRMA_OPERATION_NO_OP ? 0 : widen(element, origin));
+}
+
+/* Always true: for conditions. */
+static inline bool keep_old(size_t size, void *result, uint64_t old) {
+    if (size == sizeof(uint64_t)) {
+        *(trma_uint64 *)result = old;
+    } else {
+        *(trma_uint32 *)result = (uint32_t)old;
+    }
+    return true;
+}
+
 /*
  * An update that changes nothing needs the old value only, and no lock: origins that look at the same words
  * share their cache lines then, instead of taking them from one another. False: take the lock.
@@ -153,26 +191,37 @@ update_idly(const struct trma_acc_context *context, enum trma_operation operatio
             const void *origin, void *result, const char *local, uintptr_t target, size_t size) {
     const unsigned stripe = trma_acc_stripe_of(target);
     unsigned version;
+    uint64_t old;
 
     if (size > trma_acc_stripe_rest(target) || !trma_acc_look_begin(context, stripe, &version)) {
         return false;
     }
-    const uint64_t old = widen(element, local);
-    if (!is_idle(operation, element, old, operation == TRMA_OPERATION_NO_OP ? 0 : widen(element, origin)) ||
-        !trma_acc_look_end(context, stripe, version)) {
-        return false;
-    }
-    if (size == sizeof(uint64_t)) {
-        *(trma_uint64 *)result = old;
-    } else {
-        *(trma_uint32 *)result = (uint32_t)old;
-    }
-    return true;
+    return look(operation, element, origin, local, &old) && trma_acc_look_end(context, stripe, version) &&
+           keep_old(size, result, old);
 }
 
-static inline bool is_wide_integer(enum trma_element element) {
-    return element == TRMA_ELEMENT_INT64 || element == TRMA_ELEMENT_UINT64 || element == TRMA_ELEMENT_INT32 ||
-           element == TRMA_ELEMENT_UINT32;
+/* fetch_and_op inside singles mode, which is left. What changes nothing is not stored. */
+static inline void update_inside(const struct trma_acc_context *context, enum trma_operation operation,
+                                 enum trma_element element, const void *origin, void *result, char *local) {
+    uint64_t old;
+
+    trma_acc_note_atomic(context);
+    if (look(operation, element, origin, local, &old)) {
+        /* As the instruction that it stands for. */
+        atomic_thread_fence(memory_order_acquire);
+        (void)keep_old(trma_acc_element_size(element), result, old);
+    } else {
+        trma_acc_hardware_update(operation, element, local, origin, result);
+    }
+    trma_acc_singles_leave(context);
+}
+
+/* compare_and_swap inside singles mode, which is left. */
+static inline void swap_inside(const struct trma_acc_context *context, size_t size, const void *origin,
+                               const void *compare, void *result, char *local) {
+    trma_acc_note_atomic(context);
+    trma_acc_hardware_swap(size, local, origin, compare, result);
+    trma_acc_singles_leave(context);
 }
 
 /* Writes an element's data bytes back over CMA, not its holes. */
@@ -198,20 +247,28 @@ enum trma_status trma_acc_fetch_and_op(const struct trma_acc_context *context, c
 
     if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
         trma_move_path_is_mapped(path, target, shape->span)) {
-        if (!ATOMICS_ARE_FENCES) {
-            note_store(context);
-        }
+        trma_acc_note_atomic(context);
         trma_acc_hardware_update(operation, element, local, origin, result);
         return TRMA_OK;
     }
-    if (local != NULL && (often_idle & BIT(operation)) != 0 && is_wide_integer(element) &&
+    const bool single = is_single(context, shape, local, target);
+    if (single && trma_acc_singles_enter(context)) {
+        update_inside(context, operation, element, origin, result, local);
+        return TRMA_OK;
+    }
+    if (local != NULL &&
         update_idly(context, operation, element, origin, result, local, target, shape->size)) {
         return TRMA_OK;
     }
     struct stripes stripes;
-    enum trma_status status = take(context, target, shape->span, &stripes);
+    bool is_inside;
+    enum trma_status status = take_or_enter(context, target, shape->span, single, &stripes, &is_inside);
     if (__builtin_expect(status != TRMA_OK, 0)) {
         return status;
+    }
+    if (is_inside) {
+        update_inside(context, operation, element, origin, result, local);
+        return TRMA_OK;
     }
     if (__builtin_expect(local != NULL, 1)) {
         copy_element(shape, element, result, local);
@@ -245,16 +302,24 @@ enum trma_status trma_acc_compare_and_swap(const struct trma_acc_context *contex
 
     if (context->hardware_atomics && trma_acc_hardware_fits(shape, target) &&
         trma_move_path_is_mapped(path, target, size)) {
-        if (!ATOMICS_ARE_FENCES) {
-            note_store(context);
-        }
+        trma_acc_note_atomic(context);
         trma_acc_hardware_swap(size, local, origin, compare, result);
         return TRMA_OK;
     }
+    const bool single = is_single(context, shape, local, target);
+    if (single && trma_acc_singles_enter(context)) {
+        swap_inside(context, size, origin, compare, result, local);
+        return TRMA_OK;
+    }
     struct stripes stripes;
-    enum trma_status status = take(context, target, size, &stripes);
+    bool is_inside;
+    enum trma_status status = take_or_enter(context, target, size, single, &stripes, &is_inside);
     if (__builtin_expect(status != TRMA_OK, 0)) {
         return status;
+    }
+    if (is_inside) {
+        swap_inside(context, size, origin, compare, result, local);
+        return TRMA_OK;
     }
     if (__builtin_expect(local != NULL, 1)) {
         copy_element(shape, element, result, local);

@@ -6,6 +6,7 @@
 #include "acc_lock.h"
 #include "acc_reach.h"
 #include "acc_side.h"
+#include "acc_singles.h"
 
 /* Elements further apart than this are read one by one over CMA: the kernel copies fewer bytes, and no hole
  * is a whole page. */
@@ -317,6 +318,12 @@ static bool update_shortly(const struct trma_acc_context *context, const struct 
             return false;
         }
         trma_acc_hardware_update(operation, element, local, (const void *)from, (void *)old);
+        return true;
+    }
+    if (bytes == size && context->presence != NULL &&
+        trma_acc_hardware_fits(trma_acc_element_shape(element), to) && trma_acc_singles_enter(context)) {
+        trma_acc_hardware_update(operation, element, local, (const void *)from, (void *)old);
+        trma_acc_singles_leave(context);
         return true;
     }
     const size_t n = bytes == size ? 1 : bytes / size;

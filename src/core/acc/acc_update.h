@@ -29,6 +29,13 @@ struct trma_acc_stripe {
 
 struct trma_acc_domain {
     struct trma_acc_stripe stripes[TRMA_ACC_STRIPES];
+    _Alignas(64) atomic_uint mode; /* see acc_singles.h; 0: locked */
+};
+
+/* What an origin shows of itself to all domains of a window: a line that it alone writes. */
+struct trma_acc_presence {
+    _Alignas(64) atomic_uint inside; /* odd while it updates by an atomic instruction */
+    atomic_uint singles;             /* updates under a stripe's lock that an atomic instruction could do */
 };
 
 /*
@@ -49,6 +56,9 @@ struct trma_acc_context {
     struct trma_acc_domain *domain; /* the target's, mapped here */
     uint32_t me;                    /* this origin's index in the window */
     bool hardware_atomics;
+    struct trma_acc_presence *presence; /* this origin's; NULL: it may not enter singles mode (acc_singles.h) */
+    struct trma_acc_presence *const *presences; /* of all members, by rank */
+    uint32_t n_members;
     atomic_bool *has_stored; /* set by an update of one element that may have stored; NULL: nobody asks */
     enum trma_status (*wait)(void *argument, uint32_t owner, unsigned tries);
     void *argument;

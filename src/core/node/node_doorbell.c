@@ -19,6 +19,10 @@ bool trma_node_doorbell_register(void) {
     return known == 1;
 }
 
+bool trma_node_doorbell_fence_all(void) {
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
 void trma_node_doorbell_ring(struct trma_doorbell *bell) {
     atomic_fetch_add_explicit(&bell->rings, 1, memory_order_release);
     syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -36,7 +40,7 @@ void trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool
     if (needs_fence) {
         atomic_thread_fence(memory_order_seq_cst);
     } else {
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+        (void)trma_node_doorbell_fence_all(); /* refused all of a sudden: the time limit is the way out */
     }
     if (!ready(argument)) {
         syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0);

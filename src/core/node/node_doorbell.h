@@ -27,6 +27,10 @@ struct trma_doorbell {
  * is concerned. Thread-safe, idempotent. */
 bool trma_node_doorbell_register(void);
 
+/* Makes every registered process on the node run a full fence, the caller included, before it returns. False:
+ * the kernel refuses. */
+bool trma_node_doorbell_fence_all(void);
+
 /* Rings: wakes all sleepers. The slow half of trma_node_doorbell_notify. */
 void trma_node_doorbell_ring(struct trma_doorbell *bell);
 

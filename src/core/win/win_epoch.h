@@ -86,6 +86,7 @@ static inline enum trma_status trma_win_unlock_quick(struct trma_window *window,
     trma_sync_unlock_exclusive(&target->words->lock, window->team->waiter.needs_fence);
     return TRMA_OK;
 }
+
 /*
  * Takes every member's lock, in the order of ranks: some ten nanoseconds for each. When that fails, none is
  * held and no epoch is open.

@@ -130,7 +130,9 @@ static struct trma_window *allocate_window(uint32_t size) {
     window->start_group = calloc(size, sizeof(uint32_t));
     window->post_group = calloc(size, sizeof(uint32_t));
     window->fence_words = calloc(size, sizeof(void *));
-    if (!window->active || !window->start_group || !window->post_group || !window->fence_words) {
+    window->presences = calloc(size, sizeof(void *));
+    if (!window->active || !window->start_group || !window->post_group || !window->fence_words ||
+        !window->presences) {
         trma_win_window_destroy(window);
         return NULL;
     }
@@ -184,13 +186,20 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         trma_win_window_destroy(window);
         return status;
     }
+    /* An origin with threads shows one presence only; and all must be reached by the membarrier. */
+    const bool enters_singles =
+        !options->hardware_atomics && !options->is_threaded && !team->waiter.needs_fence;
     for (uint32_t i = 0; i < team->size; i++) {
         struct trma_target *target = &window->targets[i];
+        window->presences[i] = &target->words->presence;
         target->posted = &words->pairs[i].posted;
         target->completed = &target->words->pairs[team->me].completed;
         target->updates = (struct trma_acc_context){.domain = &target->words->updates,
                                                     .me = team->me,
                                                     .hardware_atomics = options->hardware_atomics,
+                                                    .presence = enters_singles ? &words->presence : NULL,
+                                                    .presences = window->presences,
+                                                    .n_members = team->size,
                                                     .has_stored = &window->has_stored,
                                                     .wait = wait_for_stripe,
                                                     .argument = window};
@@ -230,6 +239,7 @@ void trma_win_window_destroy(struct trma_window *window) {
     free(window->start_group);
     free(window->post_group);
     free(window->fence_words);
+    free(window->presences);
     free(window);
 }
 

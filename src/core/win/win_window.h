@@ -31,6 +31,7 @@ struct trma_window_words {
     struct trma_lock lock;
     struct trma_barrier_words fence;
     struct trma_acc_domain updates;
+    struct trma_acc_presence presence;
     struct trma_attach_words attached; /* dynamic windows only */
     struct trma_adopt_words adopt;
     /* One per member, at its rank: what that member announces to this one, see sync_pscw.h. */
@@ -130,6 +131,7 @@ struct trma_window {
     uint32_t n_locked;
     struct trma_barrier fence;
     struct trma_barrier_words **fence_words;
+    struct trma_acc_presence **presences;
     struct trma_window_words *words;      /* this process's own */
     struct trma_attachments *attachments; /* dynamic windows: what this process has attached */
     struct trma_wait_counts waits;

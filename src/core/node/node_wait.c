@@ -7,8 +7,10 @@
 enum {
     SPINS_PER_LOOK = 32,     /* conditions looked at between two looks at the clock */
     SPINS_WHEN_CROWDED = 16, /* enough for a peer that runs on the other core right now */
-    YIELDS_BEFORE_SLEEP =
-        64, /* a yield is one system call; with idle cores it costs as much as a short sleep would add */
+    YIELDS_BEFORE_SLEEP = 64, /* when crowded: each lets somebody else have a turn */
+    /* Else: with idle cores a yield is a short system call, and waking a sleeper takes some 50 us and more in
+     * a virtual machine: who waits longer than this loses one or two hundredths by it. */
+    YIELD_NS = 5000000,
     YIELDS_PER_PROGRESS = 8,
     PROGRESS_PERIOD_NS = 20000, /* while spinning: the host's progress costs up to a microsecond */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
@@ -64,16 +66,20 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
 }
 
 static bool yield(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
-    for (int i = 0; i < YIELDS_BEFORE_SLEEP; i++) {
+    const uint64_t start = waiter->crowded ? 0 : trma_node_clock_ns();
+
+    for (unsigned i = 1;; i++) {
         if (ready(argument)) {
             return true;
         }
-        if (i % YIELDS_PER_PROGRESS == YIELDS_PER_PROGRESS - 1) {
+        if (i % YIELDS_PER_PROGRESS == 0) {
             poke(waiter);
+            if (waiter->crowded ? i >= YIELDS_BEFORE_SLEEP : trma_node_clock_ns() - start > YIELD_NS) {
+                return ready(argument);
+            }
         }
         sched_yield();
     }
-    return ready(argument);
 }
 
 static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condition ready, void *argument) {

@@ -110,8 +110,8 @@ static inline bool trma_operation_quick_update(struct trma_win *window, const vo
         return false;
     }
     const struct trma_target *target = &window->core->targets[target_rank];
-    if (trma_acc_singles_add(&target->updates, known->operation, type->element, origin_addr, result_addr,
-                             local)) {
+    if (trma_acc_singles_update(&target->updates, known->operation, type->element, origin_addr, result_addr,
+                                local)) {
         *code = MPI_SUCCESS;
         return true;
     }

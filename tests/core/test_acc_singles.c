@@ -166,6 +166,68 @@ static void test_swaps_and_looks(void **state) {
     arena_close(arena);
 }
 
+/* The short ways in line with the entry points: as the long way, on all pairs of values; not for what they are not made
+ * for, and not in locked mode. */
+static void test_short_ways(void **state) {
+    (void)state;
+    static const int64_t values[] = {0, 1, -1, 7, 8, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
+    enum { N_VALUES = sizeof values / sizeof values[0] };
+    if (!has_membarrier()) {
+        skip();
+    }
+    struct arena *arena = singles_open();
+    struct origin origin;
+    origin_init(&origin, arena, 0);
+    char *place = counter_address(arena);
+    int64_t result = 0;
+    assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, &values[1],
+                                         &result, place));
+    assert_false(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT64, &values[1], &values[0], &result,
+                                       place));
+    assert_int_equal(counter_of(arena), 0);
+    count_to_singles(&origin, 1000);
+    for (unsigned i = 0; i < N_VALUES * N_VALUES; i++) {
+        const int64_t old = values[i % N_VALUES];
+        const int64_t mine = values[i / N_VALUES];
+        const struct {
+            enum trma_operation operation;
+            enum trma_element element;
+            int64_t expected;
+        } cases[] = {
+            {TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, (int64_t)((uint64_t)old + (uint64_t)mine)},
+            {TRMA_OPERATION_MAX, TRMA_ELEMENT_INT64, old < mine ? mine : old},
+            {TRMA_OPERATION_MIN, TRMA_ELEMENT_INT64, old < mine ? old : mine},
+            {TRMA_OPERATION_MAX, TRMA_ELEMENT_UINT64, (uint64_t)old < (uint64_t)mine ? mine : old},
+            {TRMA_OPERATION_MIN, TRMA_ELEMENT_UINT64, (uint64_t)old < (uint64_t)mine ? old : mine},
+        };
+        for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+            memcpy(place, &old, sizeof old);
+            assert_true(trma_acc_singles_update(&origin.context, cases[c].operation, cases[c].element, &mine,
+                                                &result, place));
+            assert_int_equal(result, old);
+            assert_int_equal(counter_of(arena), cases[c].expected);
+        }
+        for (unsigned c = 0; c < N_VALUES; c++) {
+            memcpy(place, &old, sizeof old);
+            assert_true(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_UINT64, &mine, &values[c], &result,
+                                              place));
+            assert_int_equal(result, old);
+            assert_int_equal(counter_of(arena), values[c] == old ? mine : old);
+        }
+    }
+    assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, &values[1],
+                                         &result, place + 4));
+    assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_FLOAT64,
+                                         &values[1], &result, place));
+    assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_PROD, TRMA_ELEMENT_INT64,
+                                         &values[1], &result, place));
+    assert_false(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT32, &values[1], &values[0], &result,
+                                       place));
+    assert_false(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT64, &values[1], &values[0], &result,
+                                       place + 4));
+    arena_close(arena);
+}
+
 /* A stripe that somebody holds keeps the domain locked. */
 static void test_held_stripe(void **state) {
     (void)state;
@@ -317,7 +379,7 @@ static void test_hammered(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes),         cmocka_unit_test(test_what_ends_it),
-        cmocka_unit_test(test_swaps_and_looks), cmocka_unit_test(test_held_stripe),
+        cmocka_unit_test(test_swaps_and_looks), cmocka_unit_test(test_short_ways), cmocka_unit_test(test_held_stripe),
         cmocka_unit_test(test_inside_is_awaited), cmocka_unit_test(test_dead_inside),
         cmocka_unit_test(test_membarrier_refused_later), cmocka_unit_test(test_hammered),
     };

@@ -91,26 +91,45 @@ static inline void trma_acc_note_atomic(const struct trma_acc_context *context) 
     }
 }
 
+/* *word = the greater (MAX) or lesser of it and `operand`; returns what it was. Where that is `operand`'s
+ * better already nothing is stored: origins that look at the same words share their lines. */
+static inline uint64_t trma_acc_singles_raise(_Atomic uint64_t *word, bool is_max, bool is_signed,
+                                              uint64_t operand) {
+    /* Turns the order of signed numbers into that of unsigned ones, and of MIN into that of MAX. */
+    const uint64_t flip = (is_signed ? (uint64_t)1 << 63 : 0) ^ (is_max ? 0 : UINT64_MAX);
+    uint64_t old = atomic_load_explicit(word, memory_order_acquire);
+
+    while ((old ^ flip) < (operand ^ flip) &&
+           !atomic_compare_exchange_weak_explicit(word, &old, operand, memory_order_acq_rel,
+                                                  memory_order_acquire)) {
+    }
+    return old;
+}
+
 /*
- * The short ways of fetch_and_op (the sum of integers of 8 bytes) and compare_and_swap (8 bytes), in line with
- * the entry points: what counters and task lists use. `local` is where the target's element is mapped here.
- * The caller knows that the operation is allowed on the element. False: nothing was done, take
- * trma_acc_fetch_and_op or trma_acc_compare_and_swap.
+ * The short ways of fetch_and_op (SUM, MAX and MIN of integers of 8 bytes) and compare_and_swap (8 bytes), in
+ * line with the entry points: what counters, task lists and searches use. `local` is where the target's
+ * element is mapped here. The caller knows that the operation is allowed on the element. False: nothing was
+ * done, take trma_acc_fetch_and_op or trma_acc_compare_and_swap.
  */
-static inline bool trma_acc_singles_add(const struct trma_acc_context *context, enum trma_operation operation,
-                                        enum trma_element element, const void *origin, void *result,
-                                        void *local) {
+static inline bool trma_acc_singles_update(const struct trma_acc_context *context,
+                                           enum trma_operation operation, enum trma_element element,
+                                           const void *origin, void *result, void *local) {
+    _Atomic uint64_t *word = local;
     uint64_t operand;
     uint64_t old;
 
-    if (operation != TRMA_OPERATION_SUM ||
+    if ((operation != TRMA_OPERATION_SUM && operation != TRMA_OPERATION_MAX &&
+         operation != TRMA_OPERATION_MIN) ||
         (element != TRMA_ELEMENT_INT64 && element != TRMA_ELEMENT_UINT64) ||
-        (uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence ||
-        !trma_acc_singles_enter(context)) {
+        (uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence || !trma_acc_singles_enter(context)) {
         return false;
     }
     memcpy(&operand, origin, sizeof operand);
-    old = atomic_fetch_add_explicit((_Atomic uint64_t *)local, operand, memory_order_acq_rel);
+    old = operation == TRMA_OPERATION_SUM
+              ? atomic_fetch_add_explicit(word, operand, memory_order_acq_rel)
+              : trma_acc_singles_raise(word, operation == TRMA_OPERATION_MAX, element == TRMA_ELEMENT_INT64,
+                                       operand);
     trma_acc_singles_leave(context);
     memcpy(result, &old, sizeof old);
     trma_acc_note_atomic(context);

@@ -38,8 +38,8 @@ static inline void *trma_operation_quick(struct trma_win *window, MPI_Count orig
         (uint32_t)target_rank >= window->size) {
         return NULL;
     }
-    /* The table never gives a freed type; one that is not there yet is found by the long way. */
-    struct trma_handle *found = trma_handle_find(&trma_types, (uintptr_t)origin_datatype);
+    /* The table never gives a freed type; one that is not in its cache is found by the long way. */
+    struct trma_handle *found = trma_handle_peek(&trma_types, (uintptr_t)origin_datatype);
     if (!found || !((struct trma_type *)found)->dense_size ||
         /* A negative count is a huge one here. */
         __builtin_mul_overflow((size_t)origin_count, ((struct trma_type *)found)->dense_size, bytes)) {
@@ -102,8 +102,8 @@ static inline bool trma_operation_quick_update(struct trma_win *window, const vo
                                                void *result_addr, MPI_Datatype datatype, int target_rank,
                                                MPI_Aint target_disp, MPI_Op op, int *code) {
     const struct trma_type *type =
-        (const struct trma_type *)trma_handle_find(&trma_types, (uintptr_t)datatype);
-    const struct trma_op *known = (const struct trma_op *)trma_handle_find(&trma_ops, (uintptr_t)op);
+        (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)datatype);
+    const struct trma_op *known = (const struct trma_op *)trma_handle_peek(&trma_ops, (uintptr_t)op);
     char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
 
     if (__builtin_expect(!local || !known || !trma_op_is_allowed(known, type->element), 0)) {
@@ -139,7 +139,7 @@ static inline int trma_call_Compare_and_swap(struct trma_win *window, const void
                                              const void *compare_addr, void *result_addr,
                                              MPI_Datatype datatype, int target_rank, MPI_Aint target_disp) {
     const struct trma_type *type =
-        (const struct trma_type *)trma_handle_find(&trma_types, (uintptr_t)datatype);
+        (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)datatype);
     char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
 
     if (__builtin_expect(!local || !trma_acc_compare_is_allowed(type->element), 0)) {

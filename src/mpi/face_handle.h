@@ -35,17 +35,24 @@ static inline size_t trma_handle_hash(uintptr_t key) {
 
 struct trma_handle *trma_handle_find_slow(struct trma_handle_table *table, uintptr_t key);
 
-/* The object of this handle, NULL when it has none. */
-static inline struct trma_handle *trma_handle_find(struct trma_handle_table *table, uintptr_t key) {
+/* The object of this handle if it is in the cache, else NULL. Calls nothing: an entry point that looks by it
+ * and leaves the rest to another function has nothing to save on the stack. */
+static inline struct trma_handle *trma_handle_peek(struct trma_handle_table *table, uintptr_t key) {
     /* Acquire: the object's content was stored before it came into the cache. */
     struct trma_handle *cached =
         atomic_load_explicit(&table->cache[trma_handle_hash(key) % TRMA_HANDLE_CACHE], memory_order_acquire);
 
-    if (__builtin_expect(cached != NULL && atomic_load_explicit(&cached->key, memory_order_acquire) == key,
-                         1)) {
-        return cached;
-    }
-    return trma_handle_find_slow(table, key);
+    return __builtin_expect(
+               cached != NULL && atomic_load_explicit(&cached->key, memory_order_acquire) == key, 1)
+               ? cached
+               : NULL;
+}
+
+/* The object of this handle, NULL when it has none. */
+static inline struct trma_handle *trma_handle_find(struct trma_handle_table *table, uintptr_t key) {
+    struct trma_handle *cached = trma_handle_peek(table, key);
+
+    return __builtin_expect(cached != NULL, 1) ? cached : trma_handle_find_slow(table, key);
 }
 
 /* A zeroed object that is not in the table yet (a freed one or a new one); NULL without memory. */

@@ -48,6 +48,11 @@ static inline struct trma_win *trma_win_find(MPI_Win win) {
     return (struct trma_win *)trma_handle_find(&trma_windows, (uintptr_t)win);
 }
 
+/* The same where the cache of handles has it; else NULL, which says nothing. */
+static inline struct trma_win *trma_win_peek(MPI_Win win) {
+    return (struct trma_win *)trma_handle_peek(&trma_windows, (uintptr_t)win);
+}
+
 /* Raises an MPI error class through the window's error handler, and gives what that leaves to return. */
 int trma_win_raise(struct trma_win *window, int error_class);
 

@@ -122,7 +122,17 @@ def write_wrapper(call, large):
     passed = list(arguments)
     narrow = [] if large else call.narrow_outputs()
     body = []
-    if call.kind == "window":
+    missed = ""
+    if call.name in INLINE:
+        # The short way calls nothing, so that nothing need be saved; what the cache of handles lacks is found apart.
+        missed = (f"static __attribute__((noinline, cold)) int missed_{name}({call.public(large)}) {{\n"
+                  "    struct trma_win *window = trma_win_find(win);\n\n    if (!window) {\n"
+                  + "\n".join(pass_to_host(call, name, large, arguments, " " * 8)) + "\n    }\n"
+                  f"    return trma_call_{call.name}({', '.join(['window'] + [a for a in arguments if a != 'win'])});\n}}\n\n")
+        body += ["    struct trma_win *window = trma_win_peek(win);", "", "    if (__builtin_expect(!window, 0)) {",
+                 f"        return missed_{name}({', '.join(arguments)});", "    }"]
+        passed = ["window"] + [a for a in arguments if a != "win"]
+    elif call.kind == "window":
         body += ["    struct trma_win *window = trma_win_find(win);", "", "    if (!window) {"]
         body += pass_to_host(call, name, large, arguments, " " * 8) + ["    }"]
         passed = ["window"] + [a for a in arguments if a != "win"]
@@ -135,7 +145,7 @@ def write_wrapper(call, large):
                  "    if (code == MPI_SUCCESS) {", f"        *{output} = (int)wide;", "    }", "    return code;"]
     else:
         body += [f"    return trma_call_{call.name}({', '.join(passed)});"]
-    return (f"TRMA_EXPORT int PMPI_{name}({call.public(large)}) {{\n" + "\n".join(body) + "\n}\n"
+    return (missed + f"TRMA_EXPORT int PMPI_{name}({call.public(large)}) {{\n" + "\n".join(body) + "\n}\n"
             f"TRMA_EXPORT __typeof__(PMPI_{name}) MPI_{name} __attribute__((alias(\"PMPI_{name}\")));\n")
 
 

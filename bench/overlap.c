@@ -61,8 +61,8 @@ static long check(void *context) {
 }
 
 /* The side's median time per iteration of `task`, with `compute_us` of computation, known to both ranks. */
-static double median_time(const struct bench *bench, const struct bench_task *task, double compute_us, int side,
-                          struct bench_samples *samples) {
+static double median_time(const struct bench *bench, const struct bench_task *task, double compute_us,
+                          int side, struct bench_samples *samples) {
     struct overlap *overlap = task->context;
     overlap->compute_us = compute_us;
     bench_run(bench, task, samples);

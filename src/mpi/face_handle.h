@@ -42,8 +42,8 @@ static inline struct trma_handle *trma_handle_peek(struct trma_handle_table *tab
     struct trma_handle *cached =
         atomic_load_explicit(&table->cache[trma_handle_hash(key) % TRMA_HANDLE_CACHE], memory_order_acquire);
 
-    return __builtin_expect(
-               cached != NULL && atomic_load_explicit(&cached->key, memory_order_acquire) == key, 1)
+    return __builtin_expect(cached != NULL && atomic_load_explicit(&cached->key, memory_order_acquire) == key,
+                            1)
                ? cached
                : NULL;
 }

@@ -3,8 +3,8 @@
 #define TEST_ACC_HAMMER_H
 
 /*
- * For tests of atomicity: a target's memory with its domain, and eight origins, processes or threads, that work on it at
- * once along mapped and CMA paths.
+ * For tests of atomicity: a target's memory with its domain, and eight origins, processes or threads, that
+ * work on it at once along mapped and CMA paths.
  */
 #include <setjmp.h>
 #include <stdarg.h>

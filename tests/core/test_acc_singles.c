@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two modes of a domain: when it changes from stripe locks to atomic instructions and back, that nothing is lost
- * between the two, and what becomes of an origin that dies inside. (That updates of all kinds add up while the mode
- * changes is in test_acc_atomic.c.)
+ * The two modes of a domain: when it changes from stripe locks to atomic instructions and back, that nothing
+ * is lost between the two, and what becomes of an origin that dies inside. (That updates of all kinds add up
+ * while the mode changes is in test_acc_atomic.c.)
  */
 #include "test_acc_hammer.h"
 
@@ -166,8 +166,8 @@ static void test_swaps_and_looks(void **state) {
     arena_close(arena);
 }
 
-/* The short ways in line with the entry points: as the long way, on all pairs of values; not for what they are not made
- * for, and not in locked mode. */
+/* The short ways in line with the entry points: as the long way, on all pairs of values; not for what they
+ * are not made for, and not in locked mode. */
 static void test_short_ways(void **state) {
     (void)state;
     static const int64_t values[] = {0, 1, -1, 7, 8, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
@@ -182,8 +182,8 @@ static void test_short_ways(void **state) {
     int64_t result = 0;
     assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, &values[1],
                                          &result, place));
-    assert_false(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT64, &values[1], &values[0], &result,
-                                       place));
+    assert_false(
+        trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT64, &values[1], &values[0], &result, place));
     assert_int_equal(counter_of(arena), 0);
     count_to_singles(&origin, 1000);
     for (unsigned i = 0; i < N_VALUES * N_VALUES; i++) {
@@ -209,8 +209,8 @@ static void test_short_ways(void **state) {
         }
         for (unsigned c = 0; c < N_VALUES; c++) {
             memcpy(place, &old, sizeof old);
-            assert_true(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_UINT64, &mine, &values[c], &result,
-                                              place));
+            assert_true(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_UINT64, &mine, &values[c],
+                                              &result, place));
             assert_int_equal(result, old);
             assert_int_equal(counter_of(arena), values[c] == old ? mine : old);
         }
@@ -219,10 +219,10 @@ static void test_short_ways(void **state) {
                                          &result, place + 4));
     assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_FLOAT64,
                                          &values[1], &result, place));
-    assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_PROD, TRMA_ELEMENT_INT64,
-                                         &values[1], &result, place));
-    assert_false(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT32, &values[1], &values[0], &result,
-                                       place));
+    assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_PROD, TRMA_ELEMENT_INT64, &values[1],
+                                         &result, place));
+    assert_false(
+        trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT32, &values[1], &values[0], &result, place));
     assert_false(trma_acc_singles_swap(&origin.context, TRMA_ELEMENT_INT64, &values[1], &values[0], &result,
                                        place + 4));
     arena_close(arena);
@@ -334,8 +334,8 @@ static void test_membarrier_refused_later(void **state) {
         refuse_call(SYS_membarrier, EPERM);
         const uintptr_t target = (uintptr_t)counter_address(arena);
         CHECK(trma_acc_update_array(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, ones,
-                                    trma_move_path_local(&origin.path, target), target, 2) ==
-              TRMA_ERR_REFUSED);
+                                    trma_move_path_local(&origin.path, target), target,
+                                    2) == TRMA_ERR_REFUSED);
         CHECK(counter_of(arena) == 1000);
         _exit(0);
     }
@@ -379,9 +379,10 @@ static void test_hammered(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes),         cmocka_unit_test(test_what_ends_it),
-        cmocka_unit_test(test_swaps_and_looks), cmocka_unit_test(test_short_ways), cmocka_unit_test(test_held_stripe),
-        cmocka_unit_test(test_inside_is_awaited), cmocka_unit_test(test_dead_inside),
-        cmocka_unit_test(test_membarrier_refused_later), cmocka_unit_test(test_hammered),
+        cmocka_unit_test(test_swaps_and_looks), cmocka_unit_test(test_short_ways),
+        cmocka_unit_test(test_held_stripe),     cmocka_unit_test(test_inside_is_awaited),
+        cmocka_unit_test(test_dead_inside),     cmocka_unit_test(test_membarrier_refused_later),
+        cmocka_unit_test(test_hammered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,8 @@ struct stripes {
     unsigned high;
 };
 
-/* Takes the element's stripes. Singles mode is ended, unless `found_singles` is given, see trma_acc_lock_wait. */
+/* Takes the element's stripes. Singles mode is ended, unless `found_singles` is given, see
+ * trma_acc_lock_wait. */
 static enum trma_status take(const struct trma_acc_context *context, uintptr_t address, size_t span,
                              struct stripes *stripes, bool *found_singles) {
     trma_acc_note_store(context);
@@ -58,8 +59,7 @@ static enum trma_status take_or_enter(const struct trma_acc_context *context, ui
     *is_inside = is_single && trma_acc_singles_earn(context) && trma_acc_singles_enter(context);
     while (!*is_inside) {
         bool found_singles = false;
-        enum trma_status status =
-            take(context, address, span, stripes, is_single ? &found_singles : NULL);
+        enum trma_status status = take(context, address, span, stripes, is_single ? &found_singles : NULL);
         if (status || !found_singles) {
             return status;
         }

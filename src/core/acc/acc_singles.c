@@ -79,8 +79,8 @@ enum trma_status trma_acc_singles_end(const struct trma_acc_context *context) {
     }
     unsigned leaving = generation_of(word) * TRMA_ACC_MODES + TRMA_ACC_LEAVING;
     /* A failure means that somebody else was faster; then it is the next call's business. */
-    if (word != leaving && !atomic_compare_exchange_strong_explicit(mode, &word, leaving, memory_order_seq_cst,
-                                                                    memory_order_relaxed)) {
+    if (word != leaving && !atomic_compare_exchange_strong_explicit(
+                               mode, &word, leaving, memory_order_seq_cst, memory_order_relaxed)) {
         return TRMA_OK;
     }
     /* Who has announced it may have died or be slow: everyone who sees it waits for himself. */

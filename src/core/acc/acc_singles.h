@@ -126,10 +126,9 @@ static inline bool trma_acc_singles_update(const struct trma_acc_context *contex
         return false;
     }
     memcpy(&operand, origin, sizeof operand);
-    old = operation == TRMA_OPERATION_SUM
-              ? atomic_fetch_add_explicit(word, operand, memory_order_acq_rel)
-              : trma_acc_singles_raise(word, operation == TRMA_OPERATION_MAX, element == TRMA_ELEMENT_INT64,
-                                       operand);
+    old = operation == TRMA_OPERATION_SUM ? atomic_fetch_add_explicit(word, operand, memory_order_acq_rel)
+                                          : trma_acc_singles_raise(word, operation == TRMA_OPERATION_MAX,
+                                                                   element == TRMA_ELEMENT_INT64, operand);
     trma_acc_singles_leave(context);
     memcpy(result, &old, sizeof old);
     trma_acc_note_atomic(context);
@@ -142,8 +141,7 @@ static inline bool trma_acc_singles_swap(const struct trma_acc_context *context,
     uint64_t old;
 
     if ((element != TRMA_ELEMENT_INT64 && element != TRMA_ELEMENT_UINT64) ||
-        (uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence ||
-        !trma_acc_singles_enter(context)) {
+        (uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence || !trma_acc_singles_enter(context)) {
         return false;
     }
     memcpy(&wanted, origin, sizeof wanted);

@@ -56,7 +56,8 @@ struct trma_acc_context {
     struct trma_acc_domain *domain; /* the target's, mapped here */
     uint32_t me;                    /* this origin's index in the window */
     bool hardware_atomics;
-    struct trma_acc_presence *presence; /* this origin's; NULL: it may not enter singles mode (acc_singles.h) */
+    struct trma_acc_presence
+        *presence; /* this origin's; NULL: it may not enter singles mode (acc_singles.h) */
     struct trma_acc_presence *const *presences; /* of all members, by rank */
     uint32_t n_members;
     atomic_bool *has_stored; /* set by an update of one element that may have stored; NULL: nobody asks */

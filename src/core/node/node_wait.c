@@ -5,8 +5,8 @@
 #include <time.h>
 
 enum {
-    SPINS_PER_LOOK = 32,     /* conditions looked at between two looks at the clock */
-    SPINS_WHEN_CROWDED = 16, /* enough for a peer that runs on the other core right now */
+    SPINS_PER_LOOK = 32,      /* conditions looked at between two looks at the clock */
+    SPINS_WHEN_CROWDED = 16,  /* enough for a peer that runs on the other core right now */
     YIELDS_BEFORE_SLEEP = 64, /* when crowded: each lets somebody else have a turn */
     /* Else: with idle cores a yield is a short system call, and waking a sleeper takes some 50 us and more in
      * a virtual machine: who waits longer than this loses one or two hundredths by it. */

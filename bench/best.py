@@ -47,13 +47,14 @@ def geometric(numbers):
 
 
 def best_tables(results, titles):
-    """What share of the best host's time TrueRMA takes: a line per group of cells, and the cells in which it is more
-    than all of it."""
+    """What share of the best host's time TrueRMA takes: a line per group of cells, one for all of them and one for all by
+    the fastest sample, which other tenants of the machine disturb least, and the cells in which it is more than all of
+    it."""
     cells, hosts = cells_of(results, list(titles)), {}
     for _, _, _, ours in cells:
         hosts.update(dict.fromkeys(host for host, _ in ours))
     columns = [(host, flavour) for host in hosts for flavour, _ in FLAVOURS]
-    groups, slower = {}, []
+    groups, slower, fastest = {}, [], {}
     for fields, best, value, ours in cells:
         shares = {column: ours[column].of() / value.of() for column in columns if column in ours}
         group = (fields["bench"], MODES.get(fields.get("mode"), fields.get("mode", "")),
@@ -61,12 +62,15 @@ def best_tables(results, titles):
         for column, share in shares.items():
             groups.setdefault(group, {}).setdefault(column, []).append(share)
             groups.setdefault(("all", "", ""), {}).setdefault(column, []).append(share)
+        for column in shares:
+            fastest.setdefault(column, []).append(ours[column].spread("min")[0] / value.spread("min")[0])
         if any(share > 1 for share in shares.values()):
             slower.append([name_of(fields), titles[best], value_text(value),
                            *(f"{shares[c]:.2f}" if c in shares else "–" for c in columns)])
     everything = groups.pop(("all", "", ""), {})
     rows = [[*group, *(share_text(shares.get(column)) for column in columns)] for group, shares in groups.items()]
     rows.append(["all", "", "", *(share_text(everything.get(column)) for column in columns)])
+    rows.append(["all, by the fastest samples", "", "", *(share_text(fastest.get(column)) for column in columns)])
     head = [f"{titles[host]}: {name}" for host in hosts for flavour, name in FLAVOURS]
     note = "TrueRMA's time as a share of that of the fastest MPI alone on allocated windows, by host and window"
     if not cells:
@@ -79,7 +83,7 @@ def best_tables(results, titles):
 
 def hot_tables(results, titles):
     """What a created window that has been used costs, as a share of the same on an allocated one, with TrueRMA."""
-    groups, slower, hosts = {}, [], {}
+    groups, slower, hosts, fastest = {}, [], {}, {}
     for host, variant, identity in results.values:
         fields = dict(identity)
         if variant != WITH or fields["bench"] != "latency" or fields.get("flavour") != "create" or not fits(fields, {}):
@@ -90,6 +94,7 @@ def hot_tables(results, titles):
             continue
         hosts[host] = None
         share = created.of() / allocated.of()
+        fastest.setdefault(host, []).append(created.spread("min")[0] / allocated.spread("min")[0])
         group = (MODES[fields["mode"]], OPERATIONS[fields["op"]])
         groups.setdefault(group, {}).setdefault(host, []).append(share)
         if share > HOT_LIMIT:
@@ -99,6 +104,7 @@ def hot_tables(results, titles):
     rows = [[*group, *(share_text(shares.get(host)) for host in hosts)] for group, shares in groups.items()]
     everything = [[share for shares in groups.values() for share in shares.get(host, [])] for host in hosts]
     rows.append(["all", "", *map(share_text, everything)])
+    rows.append(["all, by the fastest samples", "", *(share_text(fastest.get(host)) for host in hosts)])
     return [Table("Hot created windows against allocated ones", "TrueRMA's time on a created window that has been in use, as a "
                   "share of that on an allocated one; geometric mean over the sizes, in brackets the worst",
                   ["synchronisation", "operation", *(titles[host] for host in hosts)], rows, 2),

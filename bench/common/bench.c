@@ -166,10 +166,16 @@ void bench_run(const struct bench *bench, const struct bench_task *task, struct 
     const long least = task->least > 0 ? task->least : 1;
     const int fewest = options->reps < 5 ? options->reps : 5;
 
-    /* Growing warm-ups, until one lasts long enough to tell how long an iteration takes. */
+    /* Growing warm-ups, until one lasts long enough to tell how long an iteration takes. With more ranks than
+     * CPUs that some iterations take long may be the time until each rank has had its turn: more of them must
+     * take longer. */
     long iterations = least;
     double us = slowest(sample(bench, task, iterations));
-    while (us * (double)iterations < sample_us / 4 && iterations < (1L << 24)) {
+    double last_us = 0;
+    while (iterations < (1L << 24) &&
+           (us * (double)iterations < sample_us / 4 ||
+            (bench_is_crowded(bench) && (last_us == 0 || us * (double)iterations < 2 * last_us)))) {
+        last_us = us * (double)iterations;
         iterations *= 4;
         us = slowest(sample(bench, task, iterations));
     }

@@ -192,8 +192,8 @@ enum way { WAY_EXCHANGE, WAY_MEMCPY, WAY_CMA };
 
 static pid_t other_pid;
 
-/* process_vm_writev or _readv of the whole, in as many calls as it takes. */
-/* Between memory of this process and the private memory that the other one has lent. */
+/* process_vm_writev or _readv between memory of this process and the private memory that the other one has
+ * lent: the whole, in as many calls as it takes. */
 static void cma(struct process *process, char *mine, bool put, size_t size) {
     char *theirs = (char *)atomic_load_explicit(&process->control->lent, memory_order_relaxed);
     for (size_t done = 0; done < size;) {

@@ -30,6 +30,30 @@ static void count(struct origin *origin) {
     CHECK(old >= 0);
 }
 
+static bool has_membarrier(void) {
+    if (!trma_node_doorbell_register()) {
+        print_message("left out: this machine refuses membarrier\n");
+        return false;
+    }
+    return true;
+}
+
+static struct arena *singles_open(void) {
+    struct arena *arena = arena_open();
+    arena->has_singles = true;
+    return arena;
+}
+
+/* A fresh arena and its first origin; the test ends here where the kernel refuses membarrier. */
+static struct arena *begin(struct origin *origin) {
+    if (!has_membarrier()) {
+        skip();
+    }
+    struct arena *arena = singles_open();
+    origin_init(origin, arena, 0);
+    return arena;
+}
+
 /* Counts until the domain is in singles mode; returns how often. */
 static unsigned count_to_singles(struct origin *origin, unsigned limit) {
     unsigned n = 0;
@@ -39,20 +63,6 @@ static unsigned count_to_singles(struct origin *origin, unsigned limit) {
     }
     assert_int_equal(mode_of(origin->arena), TRMA_ACC_SINGLES);
     return n;
-}
-
-static struct arena *singles_open(void) {
-    struct arena *arena = arena_open();
-    arena->has_singles = true;
-    return arena;
-}
-
-static bool has_membarrier(void) {
-    if (!trma_node_doorbell_register()) {
-        print_message("left out: this machine refuses membarrier\n");
-        return false;
-    }
-    return true;
 }
 
 static void add_array(struct origin *origin) {
@@ -66,12 +76,8 @@ static void add_array(struct origin *origin) {
 /* Each change makes the next one dearer; what was counted in either mode is there in the other. */
 static void test_changes(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip();
-    }
-    struct arena *arena = singles_open();
     struct origin origin;
-    origin_init(&origin, arena, 0);
+    struct arena *arena = begin(&origin);
     int64_t expected = 0;
     unsigned last = 0;
     for (unsigned change = 0; change < 4; change++) {
@@ -124,12 +130,8 @@ static void test_what_ends_it(void **state) {
 /* compare_and_swap, and updates that change nothing, in singles mode. */
 static void test_swaps_and_looks(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip();
-    }
-    struct arena *arena = singles_open();
     struct origin origin;
-    origin_init(&origin, arena, 0);
+    struct arena *arena = begin(&origin);
     const int64_t n = count_to_singles(&origin, 1000);
     const uintptr_t target = (uintptr_t)counter_address(arena);
     const int64_t wanted = 5;
@@ -172,12 +174,8 @@ static void test_short_ways(void **state) {
     (void)state;
     static const int64_t values[] = {0, 1, -1, 7, 8, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
     enum { N_VALUES = sizeof values / sizeof values[0] };
-    if (!has_membarrier()) {
-        skip();
-    }
-    struct arena *arena = singles_open();
     struct origin origin;
-    origin_init(&origin, arena, 0);
+    struct arena *arena = begin(&origin);
     char *place = counter_address(arena);
     int64_t result = 0;
     assert_false(trma_acc_singles_update(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, &values[1],
@@ -231,15 +229,11 @@ static void test_short_ways(void **state) {
 /* A stripe that somebody holds keeps the domain locked. */
 static void test_held_stripe(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip();
-    }
-    struct arena *arena = singles_open();
     struct origin holder;
     struct origin origin;
+    struct arena *arena = begin(&origin);
     const unsigned held = (trma_acc_stripe_of((uintptr_t)counter_address(arena)) + 1) % TRMA_ACC_STRIPES;
     origin_init(&holder, arena, 1);
-    origin_init(&origin, arena, 0);
     assert_int_equal(trma_acc_lock_take(&holder.context, held), TRMA_OK);
     for (unsigned i = 0; i < 1000; i++) {
         count(&origin);
@@ -266,12 +260,8 @@ static enum trma_status wait_for_leaving(void *argument, uint32_t member, unsign
 
 static void test_inside_is_awaited(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip();
-    }
-    struct arena *arena = singles_open();
     struct origin origin;
-    origin_init(&origin, arena, 0);
+    struct arena *arena = begin(&origin);
     const unsigned n = count_to_singles(&origin, 1000);
     atomic_store(&arena->presences[5].inside, 1);
     origin.context.wait = wait_for_leaving;
@@ -289,13 +279,9 @@ static enum trma_status wait_for_the_dead(void *argument, uint32_t member, unsig
 
 static void test_dead_inside(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip();
-    }
-    struct arena *arena = singles_open();
     struct origin origin;
+    struct arena *arena = begin(&origin);
     const int64_t ones[2] = {1, 1};
-    origin_init(&origin, arena, 0);
     const unsigned n = count_to_singles(&origin, 1000);
     const uintptr_t target = (uintptr_t)counter_address(arena);
     atomic_store(&arena->presences[5].inside, 1);

@@ -123,19 +123,18 @@ def write_wrapper(call, large):
     narrow = [] if large else call.narrow_outputs()
     body = []
     missed = ""
-    if call.name in INLINE:
-        # The short way calls nothing, so that nothing need be saved; what the cache of handles lacks is found apart.
-        missed = (f"static __attribute__((noinline, cold)) int missed_{name}({call.public(large)}) {{\n"
-                  "    struct trma_win *window = trma_win_find(win);\n\n    if (!window) {\n"
-                  + "\n".join(pass_to_host(call, name, large, arguments, " " * 8)) + "\n    }\n"
-                  f"    return trma_call_{call.name}({', '.join(['window'] + [a for a in arguments if a != 'win'])});\n}}\n\n")
-        body += ["    struct trma_win *window = trma_win_peek(win);", "", "    if (__builtin_expect(!window, 0)) {",
-                 f"        return missed_{name}({', '.join(arguments)});", "    }"]
+    if call.kind == "window":
         passed = ["window"] + [a for a in arguments if a != "win"]
-    elif call.kind == "window":
-        body += ["    struct trma_win *window = trma_win_find(win);", "", "    if (!window) {"]
-        body += pass_to_host(call, name, large, arguments, " " * 8) + ["    }"]
-        passed = ["window"] + [a for a in arguments if a != "win"]
+        found = ["    struct trma_win *window = trma_win_find(win);", "", "    if (!window) {"]
+        found += pass_to_host(call, name, large, arguments, " " * 8) + ["    }"]
+        if call.name in INLINE:
+            # The short way calls nothing, so that nothing need be saved; what the cache of handles lacks is found apart.
+            found += [f"    return trma_call_{call.name}({', '.join(passed)});"]
+            missed = (f"static __attribute__((noinline, cold)) int missed_{name}({call.public(large)}) {{\n"
+                      + "\n".join(found) + "\n}\n\n")
+            found = ["    struct trma_win *window = trma_win_peek(win);", "", "    if (__builtin_expect(!window, 0)) {",
+                     f"        return missed_{name}({', '.join(arguments)});", "    }"]
+        body += found
     if call.kind == "visit":
         body += ["    trma_visit();"] + pass_to_host(call, name, large, arguments, " " * 4)
     elif narrow:

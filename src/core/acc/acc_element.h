@@ -14,7 +14,7 @@ enum trma_element {
     TRMA_ELEMENT_INT8,
     TRMA_ELEMENT_INT16,
     TRMA_ELEMENT_INT32,
-    TRMA_ELEMENT_INT64,  /* MPI_AINT, MPI_COUNT and MPI_OFFSET as well */
+    TRMA_ELEMENT_INT64,  /* addresses, counts and offsets as well */
     TRMA_ELEMENT_INT128, /* INTEGER*16 */
     TRMA_ELEMENT_UINT8,
     TRMA_ELEMENT_UINT16,
@@ -37,16 +37,16 @@ enum trma_element {
     TRMA_ELEMENT_LOGICAL64,
     TRMA_ELEMENT_LOGICAL128,     /* LOGICAL*16 */
     TRMA_ELEMENT_BYTE,           /* bit-wise operations only */
-    TRMA_ELEMENT_CHARACTER,      /* MPI_CHAR, MPI_CHARACTER: REPLACE and NO_OP only */
-    TRMA_ELEMENT_WIDE_CHARACTER, /* MPI_WCHAR: as MPI_CHAR */
+    TRMA_ELEMENT_CHARACTER,      /* text: REPLACE and NO_OP only */
+    TRMA_ELEMENT_WIDE_CHARACTER, /* wide text: as text */
     TRMA_ELEMENT_PAIR_FLOAT_INT, /* struct { float; int; } and so on, as C lays them out: MAXLOC and MINLOC */
     TRMA_ELEMENT_PAIR_DOUBLE_INT,
     TRMA_ELEMENT_PAIR_LONG_INT,
-    TRMA_ELEMENT_PAIR_INT_INT, /* MPI_2INTEGER as well */
+    TRMA_ELEMENT_PAIR_INT_INT, /* two of Fortran's INTEGERs as well */
     TRMA_ELEMENT_PAIR_SHORT_INT,
     TRMA_ELEMENT_PAIR_LONG_DOUBLE_INT,
-    TRMA_ELEMENT_PAIR_FLOAT_FLOAT,   /* MPI_2REAL */
-    TRMA_ELEMENT_PAIR_DOUBLE_DOUBLE, /* MPI_2DOUBLE_PRECISION */
+    TRMA_ELEMENT_PAIR_FLOAT_FLOAT,   /* two of Fortran's REALs */
+    TRMA_ELEMENT_PAIR_DOUBLE_DOUBLE, /* two DOUBLE PRECISIONs */
     TRMA_ELEMENT_COUNT,
     TRMA_ELEMENT_MIXED =
         TRMA_ELEMENT_COUNT /* of a layout whose elements differ, or have none of these types */
@@ -110,7 +110,7 @@ static inline size_t trma_acc_element_size(enum trma_element element) {
 
 /*
  * True when the standard allows the operation on the element (MPI-4.1 sections 6.9.2 and 6.9.4; REPLACE and
- * NO_OP on all). Elements are machine types: Fortran's integers and MPI_AINT, MPI_COUNT, MPI_OFFSET get the
+ * NO_OP on all). Elements are machine types: Fortran's integers, addresses, counts and offsets get the
  * logical operations that the standard gives to C's integers only. The same liberty as in the MPIs beneath
  * us. False for TRMA_ELEMENT_MIXED.
  */

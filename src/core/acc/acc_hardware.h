@@ -8,8 +8,9 @@
 #include "acc_element.h"
 
 /*
- * Updates of one element by atomic instructions: what trma_acc_context.hardware_atomics switches on. No other
- * way of updating the element may be in use at the same time.
+ * Updates of one element by atomic instructions: in singles mode (acc_singles.h), and for what
+ * trma_acc_context.hardware_atomics switches on. No other way of updating the element may be in use at the
+ * same time.
  */
 
 /* True when the element at that address can be updated so: naturally aligned, 1, 2, 4 or 8 bytes. */

@@ -265,6 +265,35 @@ static void huge_pages_stay_huge(void **state) {
     munmap(reserved, size + 2 * MIB);
 }
 
+/* As malloc gives it: from the middle of a huge page to the middle of another. Peers map the file from end to
+ * end. */
+static void ragged_ends_are_huge_for_peers(void **state) {
+    (void)state;
+    size_t size = 4 * MIB;
+    char *reserved = map_private(size + 4 * MIB);
+    char *memory = (char *)(((uintptr_t)reserved + 2 * MIB - 1) & ~(2 * MIB - 1)) + MIB;
+    fill(memory, size, 8);
+    struct trma_share share = adopt(memory, size);
+    size_t file = share.ticket.size;
+    assert_int_equal(file, 6 * MIB);
+    char *room = map_private(file + 2 * MIB);
+    char *peers = (char *)(((uintptr_t)room + 2 * MIB - 1) & ~(2 * MIB - 1));
+    assert_ptr_equal(
+        mmap(peers, file, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share.ticket.descriptor, 0), peers);
+    assert_true(is_filled(peers + share.offset, size, 8));
+    fill(peers + share.offset, size, 9);
+    size_t huge = smaps_number(peers, "ShmemPmdMapped:");
+    munmap(room, file + 2 * MIB);
+    assert_true(is_filled(memory, size, 9));
+    trma_mem_adopt_release(share.ticket.serial);
+    assert_true(is_filled(memory, size, 9));
+    munmap(reserved, size + 4 * MIB);
+    if (huge < 2 * KIB) {
+        skip(); /* this node has no huge pages to give */
+    }
+    assert_int_equal(huge, 6 * KIB);
+}
+
 static void peer_writes(struct stage *stage) {
     stage_await(stage, 1);
     struct trma_peer *peer;
@@ -325,6 +354,7 @@ int main(void) {
         cmocka_unit_test(heap_and_static_data_are_adopted),
         cmocka_unit_test(what_cannot_be_adopted_is_refused),
         cmocka_unit_test(huge_pages_stay_huge),
+        cmocka_unit_test(ragged_ends_are_huge_for_peers),
         cmocka_unit_test(peers_reach_adopted_memory),
     };
     return cmocka_run_group_tests_name("mem_adopt", tests, set_page, NULL);

@@ -206,10 +206,14 @@ static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, bool has_strang
         return TRMA_ERR_REFUSED;
     }
     struct trma_region region = {.base = (char *)low, .size = high - low, .kind = TRMA_REGION_ADOPTED};
-    region.file_offset = region.size >= TRMA_HUGE_PAGE ? low & (TRMA_HUGE_PAGE - 1) : 0;
+    region.file_size = region.size;
+    if (region.size >= TRMA_HUGE_PAGE) {
+        /* Whole huge pages, for the peers' mappings of the ragged ends. */
+        region.file_offset = low & (TRMA_HUGE_PAGE - 1);
+        region.file_size = trma_mem_round_up(region.file_offset + region.size, TRMA_HUGE_PAGE);
+    }
     trma_mem_region_lock();
-    enum trma_status status =
-        trma_mem_region_make_backing(region.file_offset + region.size, &region.backing, &region.serial);
+    enum trma_status status = trma_mem_region_make_backing(region.file_size, &region.backing, &region.serial);
     trma_mem_region_unlock();
     if (status != TRMA_OK) {
         *reason = "no shared memory can be made";

@@ -29,14 +29,20 @@ static bool make_huge(int file, off_t offset, void *view) {
     return pwrite(file, "", 1, offset) == 1 && madvise(view, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0;
 }
 
+/* Is at least a quarter of the extent at `at` inside [low, high), and are all those pages there? */
+static bool deserves_huge(int pagemap, uintptr_t at, uintptr_t low, uintptr_t high) {
+    uintptr_t begin = at > low ? at : low;
+    uintptr_t end = at + TRMA_HUGE_PAGE < high ? at + TRMA_HUGE_PAGE : high;
+    return end - begin >= TRMA_HUGE_PAGE / 4 && trma_mem_pagemap_is_full(pagemap, begin, end);
+}
+
 void trma_mem_huge_prepare(int file, size_t file_offset, int pagemap, uintptr_t low, uintptr_t high) {
-    uintptr_t first = first_extent(low);
-    uintptr_t last = high & ~((uintptr_t)TRMA_HUGE_PAGE - 1);
-    if (first >= last) {
+    if (high - low < TRMA_HUGE_PAGE) {
         return;
     }
-    size_t size = last - first;
-    off_t offset = (off_t)(file_offset + (first - low));
+    uintptr_t first = low & ~((uintptr_t)TRMA_HUGE_PAGE - 1);
+    size_t size = first_extent(high) - first;
+    off_t offset = (off_t)(file_offset - (low - first));
     /* Somewhere else, since the place itself still holds the private pages. */
     size_t room = size + TRMA_HUGE_PAGE;
     void *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -47,7 +53,7 @@ void trma_mem_huge_prepare(int file, size_t file_offset, int pagemap, uintptr_t 
     int refusals = 0;
     if (mmap(view, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, offset) != MAP_FAILED) {
         for (size_t at = 0; at < size && refusals < MOST_REFUSALS; at += TRMA_HUGE_PAGE) {
-            if (trma_mem_pagemap_is_full(pagemap, first + at, first + at + TRMA_HUGE_PAGE)) {
+            if (deserves_huge(pagemap, first + at, low, high)) {
                 refusals = make_huge(file, offset + (off_t)at, (char *)view + at) ? 0 : refusals + 1;
             }
         }

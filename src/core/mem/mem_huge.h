@@ -13,8 +13,10 @@
  */
 
 /*
- * Prepares huge pages in the file for those aligned extents of [low, high) whose pages are all there (as
- * `pagemap`, a descriptor of /proc/self/pagemap, tells). `file_offset` belongs to `low`.
+ * Prepares huge pages in the file for those extents of [low, high) whose pages are all there (as `pagemap`, a
+ * descriptor of /proc/self/pagemap, tells). `file_offset` belongs to `low`, and both are congruent modulo the
+ * size of a huge page. The ragged ends count when they fill a quarter of a huge page: the owner has them in
+ * small pages of its own mapping, but the peers map the file from end to end.
  */
 void trma_mem_huge_prepare(int file, size_t file_offset, int pagemap, uintptr_t low, uintptr_t high);
 

@@ -101,7 +101,7 @@ struct trma_region *trma_mem_region_by_serial(uint64_t serial) {
 
 struct trma_ticket trma_mem_region_ticket(const struct trma_region *region) {
     return (struct trma_ticket){.serial = region->serial,
-                                .size = region->file_offset + region->size,
+                                .size = region->file_size,
                                 .inode = region->backing.inode,
                                 .descriptor = region->backing.descriptor,
                                 .flags = region->kind == TRMA_REGION_CHUNK ? TRMA_TICKET_IS_CHUNK : 0};
@@ -198,7 +198,7 @@ enum trma_status trma_mem_region_make_backing(size_t size, struct trma_backing *
 
 enum trma_status trma_mem_region_create(size_t size, size_t alignment, enum trma_region_kind kind,
                                         bool reserve, struct trma_region **out) {
-    struct trma_region region = {.size = size, .kind = kind};
+    struct trma_region region = {.size = size, .file_size = size, .kind = kind};
     enum trma_status status = trma_mem_region_make_backing(size, &region.backing, &region.serial);
     if (status != TRMA_OK) {
         return status;

@@ -32,7 +32,8 @@ struct trma_adoption; /* private to mem_adopt.c */
 struct trma_region {
     char *base;
     size_t size;
-    size_t file_offset; /* where `base` lies in the file, whose size is file_offset + size */
+    size_t file_offset; /* where `base` lies in the file */
+    size_t file_size;   /* of which nothing outside [file_offset, file_offset + size) is ever used */
     uint64_t serial;
     enum trma_region_kind kind;
     struct trma_backing backing;

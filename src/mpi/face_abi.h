@@ -15,6 +15,9 @@
  * error handlers, and has no memory, since the host never serves an operation on it. Open MPI cannot make
  * created or dynamic ones in a program of a single process, and its windows on shared memory are the
  * cheapest; in MPICH the dynamic ones are.
+ *
+ * TRMA_ABI_HOST_YIELDS: the host's waits give their core away by themselves where ranks outnumber cores, as Open
+ * MPI's do.
  */
 #if defined MPI_ABI
 
@@ -76,6 +79,8 @@ static inline size_t trma_abi_predefined_size(MPI_Datatype datatype) {
 
 #ifdef OPEN_MPI
 
+#define TRMA_ABI_HOST_YIELDS true
+
 static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
     void *nothing = NULL;
 
@@ -83,6 +88,8 @@ static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *wi
 }
 
 #else
+
+#define TRMA_ABI_HOST_YIELDS false
 
 static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
     return trma_host()->Win_create_dynamic(info, comm, win);

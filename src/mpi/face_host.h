@@ -40,6 +40,9 @@ void trma_host_progress(void);
  * only sessions never can). */
 bool trma_host_has_world(void);
 
+/* For attributes of communicators that a duplicate does not inherit. */
+int trma_host_copy_nothing(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag);
+
 /* A request of the host that is complete already, for R-operations that finish on return. */
 int trma_host_completed_request(MPI_Request *request);
 

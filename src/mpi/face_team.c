@@ -35,19 +35,7 @@ static int forget(MPI_Comm comm, int used_keyval, void *value, void *extra) {
     return MPI_SUCCESS;
 }
 
-/* A duplicate of the communicator makes a team of its own. */
-static int copy_nothing(MPI_Comm comm, int used_keyval, void *extra, void *in, void *out, int *flag) {
-    (void)comm;
-    (void)used_keyval;
-    (void)extra;
-    (void)in;
-    (void)out;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
-/* Ranks of the program on this node, as the launchers tell their processes; 0 when they do not. */
-static uint32_t ranks_on_node(void) {
+uint32_t trma_face_ranks_on_node(void) {
     static const char *const names[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE",
                                         "SLURM_NTASKS_PER_NODE"};
 
@@ -78,7 +66,7 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
     enum trma_status status = TRMA_ERR_NO_MEMORY;
 
     trma_node_team_card_fill(&mine, &block);
-    mine.ranks_on_node = ranks_on_node();
+    mine.ranks_on_node = trma_face_ranks_on_node();
     mine.usable = mine.usable && cards && trma_knobs()->enabled;
     if (!all_succeeded(comm, cards != NULL)) {
         team->refusal = trma_status_text(TRMA_ERR_NO_MEMORY);
@@ -155,7 +143,7 @@ struct trma_face_team *trma_face_team_of(MPI_Comm comm) {
     }
     pthread_mutex_lock(&lock);
     if (keyval == MPI_KEYVAL_INVALID) {
-        trma_host()->Comm_create_keyval(copy_nothing, forget, &keyval, NULL);
+        trma_host()->Comm_create_keyval(trma_host_copy_nothing, forget, &keyval, NULL);
     }
     pthread_mutex_unlock(&lock);
     if (keyval == MPI_KEYVAL_INVALID) {

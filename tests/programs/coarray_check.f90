@@ -55,6 +55,7 @@ program coarray_check
   end do
   sync all
   if (me == 1 .and. counter /= 200 * images) error stop 'a count was lost in the critical section'
+  sync all
   do i = 1, 200
      call atomic_add(counter[1], 1)
   end do

@@ -18,6 +18,7 @@
 enum trma_knob_abi { TRMA_ABI_UNSET = -1, TRMA_ABI_MPICH, TRMA_ABI_OPENMPI, TRMA_ABI_STANDARD };
 enum trma_knob_log { TRMA_LOG_ERROR, TRMA_LOG_WARN, TRMA_LOG_INFO, TRMA_LOG_DEBUG };
 enum trma_knob_adopt { TRMA_ADOPT_AUTO, TRMA_ADOPT_ALWAYS, TRMA_ADOPT_NEVER };
+enum trma_knob_yield { TRMA_YIELD_AUTO, TRMA_YIELD_ALWAYS, TRMA_YIELD_NEVER };
 
 enum trma_knob_kind {
     TRMA_KNOB_SWITCH,

@@ -28,6 +28,8 @@
       "statistics per rank and window when it is freed: 1 for stderr, or a file that gets JSON")             \
     X(COUNT, spin_us, "TRUERMA_SPIN", "20", "microseconds from 0 to 1000000", 0, 1000000,                    \
       "how long a waiting rank polls before it yields and sleeps, when cores are free")                      \
+    X(CHOICE, yield, "TRUERMA_YIELD", "auto", "auto|always|never", 0, 0,                                     \
+      "whether blocking calls of an MPI that spins give their core away; auto: if ranks outnumber cores")    \
     X(CHOICE, adopt, "TRUERMA_ADOPT", "auto", "auto|always|never", 0, 0,                                     \
       "whether the memory of MPI_Win_create may become a shared region in place")                            \
     X(SWITCH, cma, "TRUERMA_CMA", "on", "on|off", 0, 0,                                                      \

@@ -110,8 +110,8 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
     endforeach()
 endforeach()
 
-# Collective MPI-IO by ROMIO. Its one-sided aggregation is asked for, which its generic file system did not take here:
-# there it exchanges by messages. The windows that it would make are those of any other caller.
+# Collective MPI-IO by ROMIO. Its one-sided aggregation is asked for, but only its drivers for Lustre and GPFS have it, and
+# none of the MPIs has those: the program makes the same calls.
 truerma_add_mpi_program(test-romio SOURCES romio.c check.c FLAGS -D_GNU_SOURCE -pthread DEPENDS ${check_headers})
 foreach(mpi ${TRUERMA_MPIS_FOUND})
     set(component "")

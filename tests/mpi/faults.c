@@ -110,6 +110,40 @@ static void working(void) {
     }
 }
 
+/* The same on memory that is mapped, which stays there when its owner has died. */
+static void storing(void) {
+    static uint64_t data[WORDS];
+    void *memory;
+    MPI_Win mapped;
+
+    MPI_Win_allocate(sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &mapped);
+    if (check_rank == victim) {
+        die();
+    }
+    MPI_Win_lock_all(0, mapped);
+    for (size_t i = 0;; i++) {
+        MPI_Put(data, i % WORDS, MPI_UINT64_T, victim, 0, i % WORDS, MPI_UINT64_T, mapped);
+        MPI_Win_flush(victim, mapped);
+    }
+}
+
+/* The same with a lock for each, alone. */
+static void locking(void) {
+    static uint64_t data[WORDS];
+    void *memory;
+    MPI_Win mapped;
+
+    MPI_Win_allocate(sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &mapped);
+    if (check_rank == victim) {
+        die();
+    }
+    for (;;) {
+        MPI_Win_lock(check_rank ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, victim, 0, mapped);
+        MPI_Accumulate(data, 1, MPI_UINT64_T, victim, 0, 1, MPI_UINT64_T, MPI_SUM, mapped);
+        MPI_Win_unlock(victim, mapped);
+    }
+}
+
 /* As above, and the dead was in the middle of the same. */
 static void hammering(void) {
     static uint64_t data[WORDS];
@@ -145,9 +179,10 @@ int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
-    } moments[] = {{"locked", locked},   {"exposed", exposed},    {"accessing", accessing},
-                   {"fenced", fenced},   {"making", making},      {"freeing", freeing},
-                   {"working", working}, {"hammering", hammering}};
+    } moments[] = {{"locked", locked},      {"exposed", exposed}, {"accessing", accessing},
+                   {"fenced", fenced},      {"making", making},   {"freeing", freeing},
+                   {"working", working},    {"storing", storing}, {"locking", locking},
+                   {"hammering", hammering}};
 
     check_begin(&argc, &argv);
     victim = check_ranks - 1;

@@ -93,15 +93,15 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
                 "${CMAKE_BINARY_DIR}/mpi/${mpi}/test-lifecycle" ${mpi})
 endforeach()
 
-# A rank is killed: three moments in every check, the others behind `all`.
+# A rank is killed: four moments in every check, the others behind `all`.
 truerma_add_mpi_program(test-faults SOURCES faults.c check.c FLAGS -D_GNU_SOURCE -pthread DEPENDS ${check_headers})
 foreach(mpi ${TRUERMA_MPIS_FOUND})
     foreach(part faults faults-full)
         set(labels mpi)
-        set(moments locked fenced hammering)
+        set(moments locked fenced hammering storing)
         if(part STREQUAL faults-full)
             set(labels all)
-            set(moments exposed accessing making freeing working)
+            set(moments exposed accessing making freeing working locking)
         endif()
         add_script_test(mpi.${part}.${mpi} TIMEOUT 240 LABELS ${labels}
             COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/faults.sh" "${TRUERMA_MPI_ENV}" $<TARGET_FILE:truerma>

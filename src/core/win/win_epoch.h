@@ -75,7 +75,8 @@ static inline enum trma_status trma_win_unlock_quick(struct trma_window *window,
 
     if (trma_win_is_special(window) || target->lock != TRMA_LOCK_EXCLUSIVE || window->n_locked != 1 ||
         /* Acquire: as trma_move_test. */
-        atomic_load_explicit(&target->outstanding.pending, memory_order_acquire) != 0) {
+        atomic_load_explicit(&target->outstanding.pending, memory_order_acquire) != 0 ||
+        --window->until_look == 0) {
         return trma_win_unlock(window, index);
     }
     atomic_store_explicit(&target->ready, false, memory_order_relaxed);
@@ -123,7 +124,8 @@ static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t tar
         (window->access != TRMA_ACCESS_LOCK_ALL &&
          (window->access != TRMA_ACCESS_LOCK || at->lock == TRMA_LOCK_NONE)) ||
         /* Acquire: as trma_move_test. */
-        atomic_load_explicit(&at->outstanding.pending, memory_order_acquire) != 0) {
+        atomic_load_explicit(&at->outstanding.pending, memory_order_acquire) != 0 ||
+        --window->until_look == 0) {
         return false;
     }
     trma_win_order_flush(window);

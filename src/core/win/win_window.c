@@ -213,6 +213,7 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
                                           .crowded = team->waiter.crowded,
                                           .words = window->fence_words,
                                           .bells = team->bells};
+    window->until_look = 1; /* the short ways count it down to 0 */
     *out = window;
     return TRMA_OK;
 }

@@ -162,25 +162,30 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
     bench_window_free(&window);
 }
 
-static void measure_sizes(const struct bench *bench, const char *mode, const char *op, const char *flavour) {
+/* The flavours side by side: they are compared. */
+static void measure_flavours(const struct bench *bench, const char *mode, const char *op, size_t size) {
+    char flavour[32];
+    for (int f = 0; bench_list_entry(bench->options.flavours, f, flavour, sizeof flavour); f++)
+        measure(bench, mode, op, flavour, size);
+}
+
+static void measure_sizes(const struct bench *bench, const char *mode, const char *op) {
     if (transfer_is_atomic_word(op)) {
-        measure(bench, mode, op, flavour, sizeof(uint64_t));
+        measure_flavours(bench, mode, op, sizeof(uint64_t));
         return;
     }
     for (int i = 0; i < bench->options.sizes.count; i++)
-        measure(bench, mode, op, flavour, (size_t)bench->options.sizes.item[i]);
+        measure_flavours(bench, mode, op, (size_t)bench->options.sizes.item[i]);
 }
 
 int main(int argc, char **argv) {
     struct bench bench;
     bench_begin(&bench, &program, argc, argv, 2, 2);
     const struct bench_options *options = &bench.options;
-    char mode[32], op[32], flavour[32];
+    char mode[32], op[32];
     for (int m = 0; bench_list_entry(options->modes, m, mode, sizeof mode); m++) {
-        for (int o = 0; bench_list_entry(options->ops, o, op, sizeof op); o++) {
-            for (int f = 0; bench_list_entry(options->flavours, f, flavour, sizeof flavour); f++)
-                measure_sizes(&bench, mode, op, flavour);
-        }
+        for (int o = 0; bench_list_entry(options->ops, o, op, sizeof op); o++)
+            measure_sizes(&bench, mode, op);
     }
     return bench_end();
 }

@@ -118,7 +118,8 @@ def main():
         missing.append("Scientific codes")
     lines = ["# Results", "", "Written by `make results` from the suite's own output; how each number is defined: "
              "[bench/README.md](../bench/README.md). `~` marks what was measured while other processes used the machine, "
-             "`≈` what was measured only while the machine's two CPUs were far from each other (a virtual machine's are moved about).", "",
+             "`≈` what was measured only while the machine's two CPUs were far from each other (a virtual machine's are moved about) or other "
+             "tenants used their cores.", "",
              *facts(machine), *([f"- Not measured here: {'; '.join(missing)}"] if missing else []), "", *body]
     options.output.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     print(f"wrote {options.output}")

@@ -19,6 +19,9 @@ def fits(fields, wanted):
 # A virtual machine's CPUs may be moved about beneath it. Launches in which a word took so many times the shortest time from
 # one to the other, as the programs measure it around every cell, are left out where there are others.
 FAR = 1.5
+# And it shares its cores with other tenants: launches in which a piece of work that fills a core took so many times the
+# shortest time are left out likewise.
+SLOW = 1.15
 PASSIVE = ("lock", "lock_shared", "lock_all", "same", "distinct")  # where no rank waits for another one's word
 
 
@@ -28,7 +31,7 @@ class Value:
 
     launches: list = dataclasses.field(default_factory=list)  # cells as printed
     busy: bool = False  # no launch was undisturbed
-    far: bool = False  # every launch was while the two CPUs were far from one another
+    far: bool = False  # every launch was while the two CPUs were far from one another, or slowed down
 
     def of(self, name="median_us"):
         return statistics.median(cell[name] for cell in self.launches)
@@ -45,19 +48,26 @@ class Results:
         self.values, self.mishaps, self.attempted = {}, {}, set()
         pings = sorted(cell["ping_ns"] for run in runs for cell in run["outcome"]["cells"] if cell.get("ping_ns"))
         self.nearest = pings[len(pings) // 10] if pings else 0  # the very lowest are slips of the clock
+        paces = sorted(cell["pace_ns"] for run in runs for cell in run["outcome"]["cells"] if cell.get("pace_ns"))
+        self.fastest = paces[len(paces) // 10] if paces else 0
         ordered = sorted(runs, key=lambda run: run["outcome"]["busy"])
         for run in ordered:
             self._add(run["job"], run["outcome"])
         for value in self.values.values():
             self._choose(value)
 
+    def _is_near(self, cell):
+        passive = cell.get("mode") in PASSIVE
+        return ((passive or cell.get("ping_ns", 0) <= FAR * self.nearest)
+                and cell.get("pace_ns", 0) <= SLOW * self.fastest)
+
     def _choose(self, value):
-        """Of a limit the lowest launch counts; of others those that were measured while the CPUs were near."""
+        """Of a limit the lowest launch counts; of others those that were measured while the CPUs were near and all
+        ours."""
         if value.launches[0]["bench"] == "limit":
             value.launches = [min(value.launches, key=lambda cell: cell["median_us"])]
             return
-        passive = value.launches[0].get("mode") in PASSIVE
-        near = [cell for cell in value.launches if passive or cell.get("ping_ns", 0) <= FAR * self.nearest]
+        near = [cell for cell in value.launches if self._is_near(cell)]
         value.far = not near
         value.launches = near or value.launches
 

@@ -5,7 +5,8 @@
  * epoch is a sample. fan_in_windows: the same with a window per origin; the target posts on all, then waits
  * on all. fan_out: rank 0 is the origin of k targets: start and complete there, post and wait at the targets.
  * fence: all ranks. lock: rank 0 locks and unlocks (exclusive) one after the other of k targets, which wait
- * in a barrier; the time is that of one of them. After every sample the same synchronisation carries one word
+ * in a barrier; the time is that of one of them. barrier: MPI_Barrier, where programs with windows meet; no window
+ * takes part. After every sample the same synchronisation carries one word
  * from each origin to each target, which is checked. */
 #include "common/bench.h"
 
@@ -15,7 +16,7 @@
 static const struct bench_program program = {
     .name = "sync",
     .summary = "synchronisation without data, 2 ranks and more",
-    .modes = "fan_in,fan_in_windows,fan_out,fence,lock",
+    .modes = "fan_in,fan_in_windows,fan_out,fence,lock,barrier",
     .flavours = "create,allocate",
     .budget_ms = 200,
 };
@@ -84,6 +85,13 @@ static void epoch(struct sync *sync, bool with_word) {
         if (with_word)
             put_word(sync, 0, next);
         MPI_Win_fence(0, win);
+    } else if (mode_is(sync, "barrier")) {
+        if (with_word) {
+            MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+            put_word(sync, 0, (sync->rank + 1) % sync->ranks);
+            MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
     } else if (mode_is(sync, "lock")) {
         for (int t = 1; t < sync->ranks && sync->rank == 0; t++) {
             MPI_Win_lock(MPI_LOCK_EXCLUSIVE, t, 0, win);
@@ -110,7 +118,7 @@ static void run(void *context, long iterations) {
 
 /* Whether `origin`'s word is to arrive at this rank. */
 static bool expects(const struct sync *sync, int origin) {
-    if (mode_is(sync, "fence"))
+    if (mode_is(sync, "fence") || mode_is(sync, "barrier"))
         return origin == (sync->rank + sync->ranks - 1) % sync->ranks;
     if (mode_is(sync, "fan_in") || mode_is(sync, "fan_in_windows"))
         return sync->rank == 0 && origin != 0;

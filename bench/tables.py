@@ -124,14 +124,21 @@ def latency_tables_of(results, titles, where):
 
 
 def oversubscribed_tables(results, titles):
-    rows = []
+    rows, barriers = [], []
     for host, title in titles.items():
         for others in numbers_of(results, "others", bench="sync", mode="fan_in"):
             for flavour, flavour_title in FLAVOURS:
-                rows.append([title, flavour_title, str(others)] + pair_columns(
+                rows.append([title, flavour_title, f"{others:.0f}"] + pair_columns(
                     results, host, "sync", mode="fan_in", side="target", flavour=flavour, others=others))
+        for others in numbers_of(results, "others", bench="sync", mode="barrier"):
+            barriers.append([title, f"{others + 1:.0f}"] + pair_columns(
+                results, host, "sync", mode="barrier", flavour="allocate", others=others))
     head = ["host MPI", "window", "origins", "alone", "TrueRMA", "ratio"]
-    return [Table(EXPERIMENTS["oversubscribed"].title, "no data; the target's time for post and wait", head, rows, 2)]
+    tables = [Table(EXPERIMENTS["oversubscribed"].title, "no data; the target's time for post and wait", head, rows, 2)]
+    if barriers:
+        tables.append(Table("More ranks than cores: MPI_Barrier", "where programs with windows meet; with TrueRMA the waits of a "
+                            "host that spins give their core away", ["host MPI", "ranks", "alone", "TrueRMA", "ratio"], barriers))
+    return tables
 
 
 MEMORIES = (("plain", "plain"), ("create", "created"), ("allocate", "allocated"), ("freed", "given back"))

@@ -53,8 +53,9 @@ struct bench_task {
     bool together; /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
 };
 
-/* Warms up, chooses the iterations per sample by the options' budget and repeats. Each rank's own times are
- * in its `samples`. A wrong word anywhere ends the run through bench_verify. */
+/* Warms up, chooses the iterations per sample by the options' budget and repeats; samples during which
+ * another tenant slowed a core down are taken again, up to three times as many. Each rank's own times are in
+ * its `samples`. A wrong word anywhere ends the run through bench_verify. */
 void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples);
 
 /* Ends all ranks with exit status 1 if `wrong` is not 0 on any of them, which says "CHECK FAILED". */

@@ -15,6 +15,13 @@ double bench_now_us(void);
  * the first call, so that a process that loses its CPU computes longer. Not thread-safe. */
 void bench_compute(double us);
 
+/*
+ * Nanoseconds of a fixed piece of work that keeps all units of a core busy. Where two virtual CPUs share a
+ * core with another tenant of the machine, it takes 1.2 to 1.8 times as long while that one computes. Not
+ * thread-safe.
+ */
+double bench_pace_ns(void);
+
 /* Memory of `bytes` on a page's beginning, every page touched; ends the process when there is none. Owned by
  * the caller, given back with free(). */
 void *bench_memory(size_t bytes);
@@ -33,6 +40,7 @@ long bench_wrong(const void *memory, size_t bytes, uint64_t seed, size_t skip);
 /* Samples of one cell, each in microseconds per iteration. */
 struct bench_samples {
     double ping_ns; /* what a word took from one rank's CPU to another's meanwhile; 0: unknown */
+    double pace_ns; /* bench_pace_ns of the slowest rank, the slowest around any of the samples; 0: unknown */
     int count;
     double us[BENCH_MAX_SAMPLES];
 };
@@ -58,7 +66,7 @@ struct bench_cell {
 
 /* Sorts the samples and prints the cell as one line of JSON: median_us, p10, p90, min (µs), reps, and from
  * the median gb_s (10^9 bytes/s) and mops (10^6 operations/s). `checked` is true because a failed check ends
- * the run. ping_ns where it is known. */
+ * the run. ping_ns and pace_ns where they are known. */
 void bench_print(const struct bench_cell *cell, struct bench_samples *samples);
 
 #endif

@@ -14,27 +14,37 @@ static void look_at_account(struct trma_window *window) {
 
 /*
  * Who only puts to mapped memory, or updates it, never waits for its owner, and would not notice that it has
- * died: now and then a flush and an unlock look, at most five times a second. Once somebody is dead they all
- * do.
+ * died: now and then a flush and an unlock look, at most five times a second.
  */
-static enum trma_status look_at_members(struct trma_window *window) {
+static bool must_look(struct trma_window *window) {
     enum { CALLS_PER_LOOK = 4096 };
     const uint64_t look_period_ns = 200000000;
 
     if (window->until_look > 1) {
         window->until_look--;
-        return TRMA_OK;
+        return false;
     }
     window->until_look = CALLS_PER_LOOK;
     uint64_t now = trma_node_clock_ns();
     if (now - window->looked_ns < look_period_ns) {
-        return TRMA_OK;
-    }
-    if (!trma_node_team_is_alive(window->team)) {
-        window->until_look = 1;
-        return TRMA_ERR_PEER_DEAD;
+        return false;
     }
     window->looked_ns = now;
+    return true;
+}
+
+static enum trma_status look_at(struct trma_window *window, const uint32_t *targets, uint32_t count) {
+    if (!must_look(window)) {
+        return TRMA_OK;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!trma_node_peer_is_alive(window->team->peers[targets[i]])) {
+            /* The next call looks again. */
+            window->until_look = 1;
+            window->looked_ns = 0;
+            return TRMA_ERR_PEER_DEAD;
+        }
+    }
     return TRMA_OK;
 }
 
@@ -425,7 +435,7 @@ enum trma_status trma_win_unlock(struct trma_window *window, uint32_t index) {
         return TRMA_ERR_SYNC;
     }
     enum trma_status status = drain(window, target, book(window, TRMA_WAIT_UNLOCK));
-    enum trma_status seen = look_at_members(window);
+    enum trma_status seen = look_at(window, &index, 1);
     close_one(window, index);
     give_lock(window, index);
     if (--window->n_locked == 0) {
@@ -478,8 +488,8 @@ enum trma_status trma_win_unlock_all(struct trma_window *window) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
+    enum trma_status seen = look_at(window, window->active, window->n_active);
     enum trma_status status = leave_all(window, book(window, TRMA_WAIT_UNLOCK_ALL));
-    enum trma_status seen = look_at_members(window);
     trma_win_guard_leave(window);
     return status ? status : seen;
 }
@@ -497,7 +507,7 @@ enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool
     if (window->access == TRMA_ACCESS_LOCK_ALL ||
         (window->access == TRMA_ACCESS_LOCK && target->lock != TRMA_LOCK_NONE)) {
         status = drain(window, target, book(window, TRMA_WAIT_FLUSH));
-        enum trma_status seen = look_at_members(window);
+        enum trma_status seen = look_at(window, &index, 1);
         status = status ? status : seen;
         if (!local) {
             trma_win_order_flush(window);
@@ -514,7 +524,7 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
     look_at_account(window);
     if (is_passive(window)) {
         uint64_t *waited_ns = book(window, TRMA_WAIT_FLUSH);
-        status = look_at_members(window);
+        status = look_at(window, window->active, window->n_active);
         for (uint32_t i = 0; i < window->n_active && !status; i++) {
             status = drain(window, &window->targets[window->active[i]], waited_ns);
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Alloc_mem from the shared heap, so that windows on it are mapped; and the program's beginning and end.
  */
-#include "face_crowd.h"
 #include "face_hints.h"
 #include "face_host.h"
 #include "face_log.h"
@@ -34,9 +33,6 @@ int trma_call_Init(int *argc, char ***argv) {
     trma_mem_adopt_trust_begin();
     int code = trma_host()->Init(argc, argv);
     trma_mem_adopt_trust_end();
-    if (code == MPI_SUCCESS) {
-        trma_crowd_begin();
-    }
     return code;
 }
 
@@ -44,9 +40,6 @@ int trma_call_Init_thread(int *argc, char ***argv, int required, int *provided) 
     trma_mem_adopt_trust_begin();
     int code = trma_host()->Init_thread(argc, argv, required, provided);
     trma_mem_adopt_trust_end();
-    if (code == MPI_SUCCESS) {
-        trma_crowd_begin();
-    }
     return code;
 }
 

@@ -16,8 +16,8 @@
  * created or dynamic ones in a program of a single process, and its windows on shared memory are the
  * cheapest; in MPICH the dynamic ones are.
  *
- * TRMA_ABI_HOST_YIELDS: the host's waits give their core away by themselves where ranks outnumber cores, as Open
- * MPI's do.
+ * TRMA_ABI_HOST_YIELDS: the host's waits give their core away by themselves where ranks outnumber cores, as
+ * Open MPI's do.
  */
 #if defined MPI_ABI
 

@@ -1,64 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "face_crowd.h"
 
+#include <pthread.h>
 #include <sched.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "call_visit.h"
 #include "face_abi.h"
 #include "face_log.h"
-#include "face_team.h"
+#include "node/node_team.h"
 
-/* What the ranks tell each other, joined by bitwise or. */
-enum {
-    WANTS = 1,      /* more ranks on my node than cores online, or TRUERMA_YIELD=always */
-    REFUSES = 2,    /* TRUERMA_YIELD=never */
-    HAS_REMOTES = 4 /* some ranks are not on my node, or the launcher does not tell */
-};
-
-struct census {
-    uint64_t cpus[TRMA_TEAM_CPU_WORDS]; /* that the ranks may run on */
-    uint64_t flags;
-};
-
-/* Values of the attribute: does the communicator lie within MPI_COMM_WORLD? */
-static char is_within;
+/* Values of the attribute: covered, or not within MPI_COMM_WORLD. */
+static char is_covered;
 static char is_beyond;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
+static bool world_is_covered;
 
 struct trma_host_table trma_crowd_blocking;
 
-static struct census count_myself(int size) {
-    struct census mine = {.flags = 0};
-    const uint32_t ranks = trma_face_ranks_on_node();
-    cpu_set_t cpus;
+bool trma_crowd_is_agreed(const struct trma_team_card *cards, int size, bool is_crowded) {
+    bool is_wanted = is_crowded;
 
-    CPU_ZERO(&cpus);
-    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
-        memcpy(mine.cpus, &cpus, sizeof mine.cpus < sizeof cpus ? sizeof mine.cpus : sizeof cpus);
+    for (int i = 0; i < size; i++) {
+        if (cards[i].yield == TRMA_YIELD_NEVER) {
+            return false;
+        }
+        is_wanted |= cards[i].yield == TRMA_YIELD_ALWAYS;
     }
-    if (trma_knobs()->yield == TRMA_YIELD_ALWAYS || ranks > (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)) {
-        mine.flags |= WANTS;
-    }
-    if (trma_knobs()->yield == TRMA_YIELD_NEVER || !trma_knobs()->enabled) {
-        mine.flags |= REFUSES;
-    }
-    if (ranks != (uint32_t)size) {
-        mine.flags |= HAS_REMOTES;
-    }
-    return mine;
-}
-
-static bool is_crowded(const struct census *all, int size) {
-    int cores = 0;
-
-    for (int word = 0; word < TRMA_TEAM_CPU_WORDS; word++) {
-        cores += __builtin_popcountll(all->cpus[word]);
-    }
-    return (all->flags & WANTS) || (!(all->flags & HAS_REMOTES) && cores < size);
+    return is_wanted && size > 1 && !TRMA_ABI_HOST_YIELDS;
 }
 
 static int forget(MPI_Comm comm, int used_keyval, void *value, void *extra) {
@@ -69,71 +39,74 @@ static int forget(MPI_Comm comm, int used_keyval, void *value, void *extra) {
     return MPI_SUCCESS;
 }
 
-void trma_crowd_begin(void) {
-    const struct trma_host_table *host = trma_host();
-    struct census all;
-    int size = 0;
-
-    if (TRMA_ABI_HOST_YIELDS || host->Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || size == 1) {
-        return;
-    }
-    struct census mine = count_myself(size);
-    if (host->Allreduce(&mine, &all, sizeof mine / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD) !=
-            MPI_SUCCESS ||
-        (all.flags & REFUSES) || !is_crowded(&all, size)) {
-        return;
-    }
-    /* Fails everywhere or nowhere but when memory is out, which ends the program soon. */
-    if (host->Comm_create_keyval(trma_host_copy_nothing, forget, &keyval, NULL) == MPI_SUCCESS) {
-        trma_crowd_blocking = trma_host_functions;
-        trma_crowd_replace(&trma_host_functions);
-        trma_log(TRMA_LOG_INFO, "more ranks than cores: the host MPI's blocking calls yield while they wait");
-    }
-}
-
 /* Every member finds the same: one that belongs to another MPI_COMM_WORLD does not find all in its own. */
 static bool lies_within_world(MPI_Comm comm) {
-    const struct trma_host_table *host = trma_host();
     MPI_Group world = MPI_GROUP_NULL;
     MPI_Group group = MPI_GROUP_NULL;
     int size = 0;
     int is_inter = 0;
     bool all_found = true;
 
-    host->Comm_test_inter(comm, &is_inter);
-    if (is_inter || host->Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS) {
+    trma_host()->Comm_test_inter(comm, &is_inter);
+    if (is_inter || !trma_host_has_world() ||
+        trma_host()->Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS) {
         return false;
     }
-    host->Comm_group(comm, &group);
-    host->Group_size(group, &size);
+    trma_host()->Comm_group(comm, &group);
+    trma_host()->Group_size(group, &size);
     for (int rank = 0; rank < size && all_found; rank++) {
         int found = MPI_UNDEFINED;
-        host->Group_translate_ranks(group, 1, &rank, world, &found);
+        trma_host()->Group_translate_ranks(group, 1, &rank, world, &found);
         all_found = found != MPI_UNDEFINED;
     }
-    host->Group_free(&group);
-    host->Group_free(&world);
+    trma_host()->Group_free(&group);
+    trma_host()->Group_free(&world);
     return all_found;
+}
+
+static bool is_threaded(void) {
+    int level = MPI_THREAD_MULTIPLE;
+
+    trma_host()->Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE;
+}
+
+void trma_crowd_enter(MPI_Comm comm) {
+    int size = 0;
+    int ranks = 0;
+
+    pthread_mutex_lock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID &&
+        trma_host()->Comm_create_keyval(trma_host_copy_nothing, forget, &keyval, NULL) == MPI_SUCCESS) {
+        trma_crowd_blocking = trma_host_functions;
+        trma_crowd_replace(&trma_host_functions);
+        trma_log(TRMA_LOG_INFO, "the host MPI's blocking calls yield while they wait%s",
+                 trma_knobs()->yield == TRMA_YIELD_ALWAYS ? "" : ": there are more ranks than cores");
+    }
+    pthread_mutex_unlock(&lock);
+    trma_host()->Comm_set_attr(comm, keyval, &is_covered);
+    if (lies_within_world(comm) && !is_threaded()) {
+        trma_host()->Comm_size(comm, &size);
+        trma_host()->Comm_size(MPI_COMM_WORLD, &ranks);
+        world_is_covered |= size == ranks;
+    }
 }
 
 bool trma_crowd_covers(MPI_Comm comm) {
     char *value = NULL;
     int found = 0;
 
-    if (comm == MPI_COMM_WORLD) {
-        return true;
-    }
     if (comm == MPI_COMM_NULL) {
         return false; /* the host says so */
     }
     if (trma_host()->Comm_get_attr(comm, keyval, (void *)&value, &found) != MPI_SUCCESS) {
         return false;
     }
-    if (!found) {
-        value = lies_within_world(comm) ? &is_within : &is_beyond;
+    if (!found && world_is_covered) {
+        value = lies_within_world(comm) ? &is_covered : &is_beyond;
         trma_host()->Comm_set_attr(comm, keyval, value);
     }
-    return value == &is_within;
+    return value == &is_covered;
 }
 
 void trma_crowd_yield(void) {
@@ -152,7 +125,53 @@ int trma_crowd_wait(MPI_Request *request, MPI_Status *status) {
     return code;
 }
 
-void trma_crowd_take_back(MPI_Request *receive) {
-    trma_host()->Cancel(receive);
-    trma_host()->Request_free(receive);
+int trma_crowd_start(MPI_Request *request, MPI_Status *status) {
+    int code = trma_host()->Start(request);
+
+    return code == MPI_SUCCESS ? trma_crowd_wait(request, status) : code;
+}
+
+static bool fits(const MPI_Status *message, MPI_Count count, MPI_Datatype datatype) {
+    int has = 0;
+    int room = 0;
+
+    /* Sizes that an int does not hold are MPI_UNDEFINED, which is negative. */
+    return trma_host()->Get_count(message, MPI_BYTE, &has) == MPI_SUCCESS &&
+           trma_host()->Type_size(datatype, &room) == MPI_SUCCESS && has >= 0 && room >= 0 && count >= 0 &&
+           has <= (MPI_Count)room * count;
+}
+
+bool trma_crowd_await_message(MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) {
+    MPI_Status message;
+    int flag = 0;
+
+    if (source == MPI_PROC_NULL) {
+        return false;
+    }
+    int code = trma_host()->Iprobe(source, tag, comm, &flag, &message);
+    while (code == MPI_SUCCESS && !flag) {
+        trma_crowd_yield();
+        code = trma_host()->Iprobe(source, tag, comm, &flag, &message);
+    }
+    return code == MPI_SUCCESS && fits(&message, count, datatype);
+}
+
+int trma_crowd_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) {
+    bool has_failed = false;
+
+    for (int i = 0; i < count; i++) {
+        bool is_wanted = statuses != MPI_STATUSES_IGNORE;
+        int code = trma_crowd_wait(&requests[i], is_wanted ? &statuses[i] : MPI_STATUS_IGNORE);
+        /* The field is only told when some have failed: then of all of them. */
+        if (is_wanted && code != MPI_SUCCESS && !has_failed) {
+            for (int before = 0; before < i; before++) {
+                statuses[before].MPI_ERROR = MPI_SUCCESS;
+            }
+        }
+        has_failed |= code != MPI_SUCCESS;
+        if (is_wanted && has_failed) {
+            statuses[i].MPI_ERROR = code;
+        }
+    }
+    return has_failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "face_crowd.h"
 #include "face_host.h"
 #include "face_log.h"
 #include "mem/mem_door.h"
@@ -35,7 +36,8 @@ static int forget(MPI_Comm comm, int used_keyval, void *value, void *extra) {
     return MPI_SUCCESS;
 }
 
-uint32_t trma_face_ranks_on_node(void) {
+/* Ranks of the program on this node, as the launchers tell their processes; 0 when they do not. */
+static uint32_t ranks_on_node(void) {
     static const char *const names[] = {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE",
                                         "SLURM_NTASKS_PER_NODE"};
 
@@ -66,7 +68,8 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
     enum trma_status status = TRMA_ERR_NO_MEMORY;
 
     trma_node_team_card_fill(&mine, &block);
-    mine.ranks_on_node = trma_face_ranks_on_node();
+    mine.ranks_on_node = ranks_on_node();
+    mine.yield = (uint32_t)trma_knobs()->yield;
     mine.usable = mine.usable && cards && trma_knobs()->enabled;
     if (!all_succeeded(comm, cards != NULL)) {
         team->refusal = trma_status_text(TRMA_ERR_NO_MEMORY);
@@ -80,6 +83,8 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
             team->core = NULL;
             team->refusal =
                 team->refusal ? team->refusal : "another member of the communicator cannot reach its peers";
+        } else if (trma_crowd_is_agreed(cards, size, team->core->waiter.crowded)) {
+            trma_crowd_enter(comm);
         }
     }
     free(cards);

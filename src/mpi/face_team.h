@@ -22,9 +22,6 @@ struct trma_face_team {
  */
 struct trma_face_team *trma_face_team_of(MPI_Comm comm);
 
-/* Ranks of the program on this node, as the launchers tell their processes; 0 when they do not. */
-uint32_t trma_face_ranks_on_node(void);
-
 void trma_face_team_retain(struct trma_face_team *team);
 void trma_face_team_release(struct trma_face_team *team);
 

@@ -25,11 +25,12 @@ INLINE = {"Put", "Get", "Accumulate", "Fetch_and_op", "Compare_and_swap", "Win_f
           "Win_unlock"}
 # Blocking calls that wait for something begun before: what to ask instead, with a flag before the last parameter. All
 # others (kind visit) have a nonblocking version, named as the standard names them.
-POLLS = {"Wait": "Test", "Waitall": "Testall", "Waitany": "Testany", "Probe": "Iprobe"}
+POLLS = {"Wait": "Test", "Waitany": "Testany", "Probe": "Iprobe"}
 # Blocking calls of the point-to-point chapter: no other process need decide alike.
-POINT_TO_POINT = {"Send", "Ssend", "Recv"}
-# Its nonblocking version is of MPI-4, and MPICH 4.0's spoils the heap: a receive and a send are begun instead.
-SENDRECV = "Sendrecv"
+POINT_TO_POINT = {"Send", "Ssend"}
+# Made of others, see face_crowd.h: those that receive below, Waitall by hand.
+RECEIVES = {"Recv", "Sendrecv"}
+COMPOSED = RECEIVES | {"Waitall"}
 HAS_TWINS = {"mpich": True, "openmpi": False, "abi": True}
 # Defined by hand in face_fortran.c. The standard's ABI is one of C only.
 FORTRAN = {
@@ -65,16 +66,12 @@ class Call:
             declared = ["struct trma_win *window"] + [p for p in declared if p != "MPI_Win win"]
         return ", ".join(declared) or "void"
 
-    def has_status(self):
-        return any(re.match(r"MPI_Status ", p) for p in self.parameters)
-
     def nonblocking(self):
         """What a crowded process calls instead: a poll, or the version that gives a request."""
         if self.name in POLLS:
             return Call("host", POLLS[self.name], "-", ", ".join(self.parameters[:-1] + ["int *flag", self.parameters[-1]]))
-        begun = [p for p in self.parameters if not p.startswith("MPI_Status ")]
-        name = "I" + self.name.lower()
-        return Call("host", name, "c" if self.has_twin else "-", ", ".join(begun + ["MPI_Request *request"]))
+        return Call("host", "I" + self.name.lower(), "c" if self.has_twin else "-",
+                    ", ".join(self.parameters + ["MPI_Request *request"]))
 
     def narrow_outputs(self):
         """Pointers to DISP: the small twin's int has to be filled from the handler's MPI_Aint."""
@@ -92,7 +89,7 @@ def read_table(path):
             sys.exit(f"{path}:{number}: expected 'kind | name | twin | parameters', kind one of {sorted(KINDS)}")
         calls.append(Call(*fields))
     listed = {call.name for call in calls}
-    derived = [call.nonblocking() for call in calls if call.kind == "visit" and call.name != SENDRECV]
+    derived = [call.nonblocking() for call in calls if call.kind == "visit" and call.name not in COMPOSED]
     return calls + [call for call in derived if call.name not in listed]
 
 
@@ -121,35 +118,54 @@ def write_host_table(calls, twins):
     return "\n".join(out)
 
 
+def crowded_poll(call, arguments):
+    polled = f"trma_host()->{POLLS[call.name]}({', '.join(arguments[:-1] + ['&flag', arguments[-1]])})"
+    return ["    int flag = 0;", f"    int code = {polled};", "", "    while (code == MPI_SUCCESS && !flag) {",
+            "        trma_crowd_yield();", f"        code = {polled};", "    }", "    return code;"]
+
+
+def crowded_receive(call, twin):
+    """All arguments of the receive are looked at before anything is sent or taken."""
+    sends = call.name == "Sendrecv"
+    buffer = "recvbuf, recvcount, recvtype" if sends else "buf, count, datatype"
+    message = f"{buffer.split(', ', 1)[1]}, source, {'recvtag' if sends else 'tag'}, comm"
+    received = f"{buffer.split(', ')[0]}, {message}"
+    body = ["    MPI_Request receive = MPI_REQUEST_NULL;", *(["    MPI_Request send = MPI_REQUEST_NULL;"] if sends else []),
+            f"    int code = trma_host()->Recv_init{twin}({received}, &receive);", "",
+            # With a program's own error handler MPICH 5 returns success after an error.
+            "    if (code != MPI_SUCCESS || receive == MPI_REQUEST_NULL) {", "        return code;", "    }"]
+    if sends:
+        body += [f"    code = trma_host()->Isend{twin}(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);",
+                 "    if (code != MPI_SUCCESS || send == MPI_REQUEST_NULL) {", "        trma_host()->Request_free(&receive);",
+                 "        return code;", "    }"]
+    body += [f"    code = trma_crowd_await_message({message}) ? trma_crowd_start(&receive, status)",
+             f"        : trma_crowd_blocking.Recv{twin}({received}, status);", "    trma_host()->Request_free(&receive);"]
+    if sends:
+        body += ["    int sent = trma_crowd_wait(&send, MPI_STATUS_IGNORE);", "    return code == MPI_SUCCESS ? sent : code;"]
+    return body if sends else [*body, "    return code;"]
+
+
+def crowded_begin(call, name, twin, arguments):
+    """The nonblocking version, and a wait."""
+    body = ["    MPI_Request request = MPI_REQUEST_NULL;", ""]
+    blocking = [f"        return trma_crowd_blocking.{name}({', '.join(arguments)});", "    }"]
+    if call.name not in POINT_TO_POINT:
+        body += ["    if (!trma_crowd_covers(comm)) {", *blocking]
+    return body + [f"    int code = trma_host()->{call.nonblocking().name}{twin}({', '.join([*arguments, '&request'])});", "",
+                   "    return code == MPI_SUCCESS ? trma_crowd_wait(&request, MPI_STATUS_IGNORE) : code;"]
+
+
 def write_crowded(call, large):
-    """The blocking call as a loop that yields the core."""
-    name = call.name + ("_c" if large else "")
-    instead = call.nonblocking()
+    """The blocking call as one that yields the core while it waits."""
+    twin = "_c" if large else ""
+    name = call.name + twin
     arguments = [call.argument(p) for p in call.parameters]
     if call.name in POLLS:
-        polled = ", ".join(arguments[:-1] + ["&flag", arguments[-1]])
-        body = ["    int flag = 0;", f"    int code = trma_host()->{instead.name}({polled});", "",
-                "    while (code == MPI_SUCCESS && !flag) {", "        trma_crowd_yield();",
-                f"        code = trma_host()->{instead.name}({polled});", "    }", "    return code;"]
-    elif call.name == SENDRECV:
-        twin = "_c" if large else ""
-        body = ["    MPI_Request receive;", "    MPI_Request send;",
-                f"    int code = trma_host()->Irecv{twin}(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);", "",
-                "    if (code != MPI_SUCCESS) {", "        return code;", "    }",
-                f"    code = trma_host()->Isend{twin}(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);",
-                "    if (code != MPI_SUCCESS) {", "        trma_crowd_take_back(&receive);", "        return code;", "    }",
-                "    code = trma_crowd_wait(&receive, status);",
-                "    int sent = trma_crowd_wait(&send, MPI_STATUS_IGNORE);",
-                "    return code == MPI_SUCCESS ? sent : code;"]
+        body = crowded_poll(call, arguments)
+    elif call.name in RECEIVES:
+        body = crowded_receive(call, twin)
     else:
-        status = arguments[-1] if call.has_status() else "MPI_STATUS_IGNORE"
-        begun = ", ".join([a for a in arguments if not (call.has_status() and a == arguments[-1])] + ["&request"])
-        body = ["    MPI_Request request;", ""]
-        if call.name not in POINT_TO_POINT:
-            body += ["    if (!trma_crowd_covers(comm)) {",
-                     f"        return trma_crowd_blocking.{name}({', '.join(arguments)});", "    }"]
-        body += [f"    int code = trma_host()->{instead.name}{'_c' if large else ''}({begun});", "",
-                 f"    return code == MPI_SUCCESS ? trma_crowd_wait(&request, {status}) : code;"]
+        body = crowded_begin(call, name, twin, arguments)
     return f"static int crowded_{name}({call.public(large)}) {{\n" + "\n".join(body) + "\n}\n"
 
 
@@ -157,14 +173,17 @@ def write_crowd(calls, twins):
     out = [HEADER, '#include "face_crowd.h"', ""]
     replaced = []
     for call, large in exported(calls, twins):
-        if call.kind == "visit":
-            name = call.name + ("_c" if large else "")
-            instead = call.nonblocking().name + ("_c" if large else "")
-            if call.name == SENDRECV:
-                instead = "Isend_c" if large else "Isend"
-            out.append(write_crowded(call, large))
-            replaced += [f"    if (table->{instead}) {{", f"        table->{name} = crowded_{name};", "    }"]
-    out += ["void trma_crowd_replace(struct trma_host_table *table) {"] + replaced + ["}", ""]
+        if call.kind != "visit":
+            continue
+        name = call.name + ("_c" if large else "")
+        if call.name == "Waitall":
+            replaced.append("    table->Waitall = trma_crowd_Waitall;")
+            continue
+        out.append(write_crowded(call, large))
+        assignment = f"table->{name} = crowded_{name};"
+        # A host that lacks the blocking twin lacks the other as well.
+        replaced += [f"    if (table->{name}) {{", f"        {assignment}", "    }"] if large else [f"    {assignment}"]
+    out += ["void trma_crowd_replace(struct trma_host_table *table) {", *replaced, "}", ""]
     return "\n".join(out)
 
 

@@ -41,7 +41,7 @@ struct trma_team_card {
     uint32_t has_membarrier;
     uint32_t usable;        /* 0: the member could not make its block; the team must not be made */
     uint32_t ranks_on_node; /* of the whole program, as the launcher tells; 0 when unknown */
-    uint32_t reserved;
+    uint32_t yield;         /* enum trma_knob_yield of the member */
 };
 
 struct trma_team {

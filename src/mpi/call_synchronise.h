@@ -10,8 +10,15 @@ int trma_synchronise_lock(struct trma_win *window, int lock_type, int rank, int 
 int trma_synchronise_unlock(struct trma_win *window, int rank);
 
 static inline int trma_call_Win_lock(struct trma_win *window, int lock_type, int rank, int assert) {
-    if (__builtin_expect(lock_type == MPI_LOCK_EXCLUSIVE && (uint32_t)rank < window->size && !assert, 1)) {
-        return trma_win_conclude(window, trma_win_lock_exclusive(window->core, (uint32_t)rank));
+    if (__builtin_expect((uint32_t)rank < window->size && !assert, 1)) {
+        if (lock_type == MPI_LOCK_EXCLUSIVE) {
+            return trma_win_conclude(window,
+                                     trma_win_lock_quick(window->core, TRMA_LOCK_EXCLUSIVE, (uint32_t)rank));
+        }
+        if (lock_type == MPI_LOCK_SHARED) {
+            return trma_win_conclude(window,
+                                     trma_win_lock_quick(window->core, TRMA_LOCK_SHARED, (uint32_t)rank));
+        }
     }
     return trma_synchronise_lock(window, lock_type, rank, assert);
 }

@@ -24,11 +24,10 @@ static void mix(struct actor *actor, enum play_memory kind) {
         target = (target + 1) % actor->size;
         bool exclusive = (round + actor->me) % 3 == 0;
         /* The short ways of entry points and the long ones on the same locks. */
-        bool is_short = exclusive && round % 2;
-        CHECK((is_short ? trma_win_lock_exclusive(window.core, target)
-                        : trma_win_lock(window.core, exclusive ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED,
-                                        target)) == TRMA_OK);
-        CHECK(trma_win_lock_exclusive(window.core, target) == TRMA_ERR_SYNC);
+        enum trma_lock_kind lock = exclusive ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED;
+        CHECK((round % 2 ? trma_win_lock_quick(window.core, lock, target)
+                         : trma_win_lock(window.core, lock, target)) == TRMA_OK);
+        CHECK(trma_win_lock_quick(window.core, TRMA_LOCK_EXCLUSIVE, target) == TRMA_ERR_SYNC);
         CHECK(window_get(window.core, target, FIRST, pair, 2) == TRMA_OK);
         CHECK(trma_win_flush(window.core, target, false) == TRMA_OK);
         CHECK(pair[0] == pair[1]);
@@ -284,9 +283,9 @@ static void play_dead_holder(struct actor *actor) {
         play_check_death(actor, trma_win_lock_all(window.core, false));
     } else {
         play_check_death(actor, trma_win_lock(window.core, TRMA_LOCK_SHARED, 0));
-        play_check_death(actor, trma_win_lock_exclusive(window.core, 0));
+        play_check_death(actor, trma_win_lock_quick(window.core, TRMA_LOCK_EXCLUSIVE, 0));
         /* Other targets can still be locked. */
-        CHECK(trma_win_lock_exclusive(window.core, 2) == TRMA_OK);
+        CHECK(trma_win_lock_quick(window.core, TRMA_LOCK_EXCLUSIVE, 2) == TRMA_OK);
         CHECK(window_add(window.core, 2, 0, 1) == TRMA_OK);
         CHECK(trma_win_unlock(window.core, 2) == TRMA_OK);
     }

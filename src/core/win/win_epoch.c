@@ -390,15 +390,19 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done) {
     return TRMA_OK;
 }
 
-enum trma_status trma_win_lock_queued(struct trma_window *window, uint32_t index, uint32_t ticket) {
+enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock_kind kind, uint32_t index,
+                                      uint32_t ticket) {
     struct trma_target *target = &window->targets[index];
+    const struct trma_waiter *waiter = &window->team->waiter;
 
     window->access = TRMA_ACCESS_LOCK;
     window->n_locked++;
     enum trma_status status =
-        trma_sync_lock_await(&target->words->lock, ticket, &window->team->waiter, NULL, NULL);
+        kind == TRMA_LOCK_EXCLUSIVE
+            ? trma_sync_lock_await(&target->words->lock, ticket, waiter, NULL, NULL)
+            : trma_sync_lock_await_to_share(&target->words->lock, ticket, waiter, NULL, NULL);
     if (!status) {
-        target->lock = TRMA_LOCK_EXCLUSIVE;
+        target->lock = kind;
         open_for_operations(window, index);
     } else if (--window->n_locked == 0) {
         close_all(window);

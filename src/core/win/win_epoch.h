@@ -29,9 +29,9 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done);
 enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
 enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
 
-/* Goes on with an exclusive lock whose ticket was taken and whose turn has not come. For
- * trma_win_lock_exclusive. */
-enum trma_status trma_win_lock_queued(struct trma_window *window, uint32_t target, uint32_t ticket);
+/* Goes on with a lock whose ticket was taken and whose turn has not come. For trma_win_lock_quick. */
+enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock_kind kind, uint32_t target,
+                                      uint32_t ticket);
 
 /* True when the traffic to this process's memory has earned a look at its account (trma_win_adopt_look).
  * Relaxed: what is missed now is seen by the next call. */
@@ -48,32 +48,42 @@ static inline bool trma_win_is_special(const struct trma_window *window) {
     return window->is_threaded || window->counts_operations || trma_win_adopt_is_due(window);
 }
 
-/* trma_win_lock(TRMA_LOCK_EXCLUSIVE), in line with the entry point. */
-static inline enum trma_status trma_win_lock_exclusive(struct trma_window *window, uint32_t index) {
+/* trma_win_lock, in line with the entry point; exclusive or shared. */
+static inline enum trma_status trma_win_lock_quick(struct trma_window *window, enum trma_lock_kind kind,
+                                                   uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
     if (trma_win_is_special(window) || target->lock != TRMA_LOCK_NONE ||
         (window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_LOCK)) {
-        return trma_win_lock(window, TRMA_LOCK_EXCLUSIVE, index);
+        return trma_win_lock(window, kind, index);
     }
-    uint32_t ticket = trma_sync_lock_ask(&target->words->lock);
-    if (__builtin_expect(!trma_sync_lock_is_turn(&target->words->lock, ticket), 0)) {
-        return trma_win_lock_queued(window, index, ticket);
+    struct trma_lock *lock = &target->words->lock;
+    uint32_t ticket = trma_sync_lock_ask(lock);
+    if (__builtin_expect(kind == TRMA_LOCK_EXCLUSIVE ? !trma_sync_lock_is_turn(lock, ticket)
+                                                     : !trma_sync_lock_is_turn_to_share(lock, ticket),
+                         0)) {
+        return trma_win_lock_queued(window, kind, index, ticket);
+    }
+    if (kind == TRMA_LOCK_SHARED) {
+        trma_sync_lock_admit(lock, window->team->waiter.needs_fence);
     }
     window->access = TRMA_ACCESS_LOCK;
     window->n_locked++;
-    target->lock = TRMA_LOCK_EXCLUSIVE;
+    target->lock = kind;
     window->active[window->n_active++] = index;
     /* Relaxed: no other thread looks. */
     atomic_store_explicit(&target->ready, true, memory_order_relaxed);
     return TRMA_OK;
 }
 
-/* trma_win_unlock, in line with the entry point: short for the one exclusive lock that is held. */
+/* trma_win_unlock, in line with the entry point: short for the one lock that is held. */
 static inline enum trma_status trma_win_unlock_quick(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
-    if (trma_win_is_special(window) || target->lock != TRMA_LOCK_EXCLUSIVE || window->n_locked != 1 ||
+    const enum trma_lock_kind kind = target->lock;
+
+    if (trma_win_is_special(window) || (kind != TRMA_LOCK_EXCLUSIVE && kind != TRMA_LOCK_SHARED) ||
+        window->n_locked != 1 ||
         /* Acquire: as trma_move_test. */
         atomic_load_explicit(&target->outstanding.pending, memory_order_acquire) != 0 ||
         --window->until_look == 0) {
@@ -84,7 +94,11 @@ static inline enum trma_status trma_win_unlock_quick(struct trma_window *window,
     window->n_locked = 0;
     window->n_active = 0;
     window->access = TRMA_ACCESS_NONE;
-    trma_sync_unlock_exclusive(&target->words->lock, window->team->waiter.needs_fence);
+    if (kind == TRMA_LOCK_EXCLUSIVE) {
+        trma_sync_unlock_exclusive(&target->words->lock, window->team->waiter.needs_fence);
+    } else {
+        trma_sync_unlock_shared(&target->words->lock, window->team->waiter.needs_fence);
+    }
     return TRMA_OK;
 }
 

@@ -14,7 +14,7 @@ from best import best_tables, hot_tables
 from experiments import EXPERIMENTS, jobs, limit_jobs
 from machine import host_title, machine_facts, placements
 from results import Results, text_of
-from runner import BUILD, WITH_COMMAND, Benchmarks, MissingProgram, command_of
+from runner import BUILD, SIMULATORS, WITH_COMMAND, Benchmarks, MissingProgram, command_of
 from tables import limit_tables, tables_of
 
 
@@ -96,8 +96,9 @@ def main():
             if options.quick and not EXPERIMENTS[name].quick:
                 print(f"{name}: has no short form, left out")
                 continue
-            if EXPERIMENTS[name].under and not shutil.which("valgrind"):
-                print(f"{name}: valgrind is not installed, left out")
+            tool = SIMULATORS[EXPERIMENTS[name].under][0] if EXPERIMENTS[name].under else ""
+            if tool and not shutil.which(tool):
+                print(f"{name}: {tool} is not installed, left out")
                 continue
             failures += run_experiment(EXPERIMENTS[name], options, hosts, machine, titles)
     except MissingProgram as error:

@@ -92,6 +92,13 @@ EXPERIMENTS = {e.name: e for e in (
                    for mode in ("lock", "flush", "fetch_and_op", "compare_and_swap", "accumulate", "pscw_empty", "pscw")
                    for calls in COUNTED_CALLS), under="callgrind"),
     Experiment(
+        "profile", "Where the origin's time goes",
+        full=tuple(("latency", 2, ("--mode", mode, "--op", op, "--size", size, "--flavour", "allocate", "--budget-ms", "1500"))
+                   for mode, op, size in (("lock_all", "put", "8"), ("lock_all", "put", "8K"), ("lock_all", "put", "64K"),
+                                          ("lock_all", "get", "1M"), ("lock_all", "accumulate", "8K"),
+                                          ("lock_all", "fetch_and_op", "8"), ("lock", "put", "8"), ("pscw", "put", "8"),
+                                          ("pscw", "put", "256K"), ("fence", "put", "8"))), under="perf"),
+    Experiment(
         "misses", "Cache misses of k origins that put into one target",
         full=tuple(("count", 3, ("--mode", "aggregate", "--flavour", flavour, "--size", size, "--values", str(calls)))
                    for size in ("64K", "512K") for flavour in ("create", "allocate")

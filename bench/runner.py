@@ -27,11 +27,15 @@ BUILT_WITH = {"intel-pypi": "mpich-pypi"}  # Intel MPI has MPICH's ABI, and its 
 # What runs a program for counting, in place of the processor, and the functions that are counted.
 CALLS = ("Win_lock", "Win_unlock", "Win_flush", "Win_start", "Win_complete", "Put", "Accumulate", "Fetch_and_op",
          "Compare_and_swap")
+PROFILE = BUILD / "bench" / "profile.data"
+PROFILE_LINES = 4
 SIMULATORS = {
     "callgrind": ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes",
                   *(f"--toggle-collect={prefix}_{call}" for call in CALLS for prefix in ("MPI", "PMPI"))],
     "cachegrind": ["valgrind", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", "--trace-children=yes",
                    "--cache-sim=yes"],
+    # Not in place of the processor, but beside it: it looks a few thousand times a second where rank 0 is, once MPI has begun.
+    "perf": ["perf", "record", "--quiet", "--freq=4000", "--delay=700", f"--output={PROFILE}"],
 }
 ALONE, WITH, LIMIT = "alone", "with", "limit"  # variants; limit: by hand, without MPI
 
@@ -53,7 +57,7 @@ class Job:
     timeout_s: float = 60.0
     estimate_s: float = 3.0
     placement: str = ""  # where the ranks lie, where that is not left to --pin auto
-    under: str = ""  # of SIMULATORS: callgrind, under which rank 0 runs, or cachegrind, all ranks
+    under: str = ""  # of SIMULATORS: callgrind or perf, under which rank 0 runs, or cachegrind, all ranks
 
     def name(self):
         return " ".join(filter(None, (self.host, self.variant, self.program)))
@@ -89,7 +93,7 @@ def command_of(job, with_command, build=BUILD):
     prefix = shlex.split(with_command) if job.variant == WITH else []
     start = [str(MPI_ENV), job.host, "mpiexec", "-n"]
     simulator = SIMULATORS.get(job.under, [])
-    if job.under == "callgrind":
+    if job.under in ("callgrind", "perf"):
         return [*start, "1", *simulator, *prefix, *program, ":", "-n", str(job.ranks - 1), *prefix, *program]
     return [*start, str(job.ranks), *simulator, *prefix, *program]
 
@@ -158,6 +162,15 @@ def counted(text):
     return {name: sum(int(number.replace(",", "")) for number in numbers) for name, numbers in found.items() if numbers}
 
 
+def profiled():
+    """Where perf found rank 0: [share in percent, function, library], the most frequent first."""
+    report = subprocess.run(["perf", "report", f"--input={PROFILE}", "--stdio", "--no-children", "--fields=overhead,dso,symbol",
+                             "--field-separator=|"], capture_output=True, text=True, check=False).stdout
+    lines = [line.split("|") for line in report.splitlines() if line.count("|") == 2 and not line.startswith("#")]
+    return [[float(share.strip().rstrip("%")), re.sub(r"^\[.\] ", "", symbol.strip()), library.strip()]
+            for share, library, symbol in lines[:PROFILE_LINES]]
+
+
 def last_words(text):
     lines = [line.strip() for line in text.splitlines() if line.strip() and '{"bench"' not in line]
     failed = [line for line in lines if "CHECK FAILED" in line]
@@ -207,6 +220,8 @@ def run(job, with_command, build=BUILD):
     outcome = Outcome("ok", ended.seconds, ended.other_cores, ended.busy and not job.under, cells)
     for cell in cells if job.under else []:
         cell.update(counted(ended.output))
+        if job.under == "perf":
+            cell.update(bench="profile", profile=profiled())
     if ended.hang:
         outcome.status, outcome.message = "hang", f"ended after {job.timeout_s:.0f} s"
     elif ended.returncode != 0 or not cells:

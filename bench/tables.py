@@ -211,6 +211,26 @@ def instructions_tables(results, titles):
                   "these calls, nothing that they wait for", head, rows)]
 
 
+def profile_text(value, otherwise):
+    if value is None:
+        return otherwise
+    return ", ".join(f"{share:.0f} % {function}" for share, function, _library in value.launches[0]["profile"] if share >= 1)
+
+
+def profile_tables(results, titles):
+    rows = []
+    order = sorted(cells_with(results, bench="profile"), key=lambda f: (list(MODES).index(f["mode"]), f["op"], f["size"]))
+    for host, title in titles.items():
+        for fields in order:
+            alone, with_ = results.pair(host, **fields)
+            rows.append([title, MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
+                         profile_text(with_, "–"), profile_text(alone, "–")])
+        rows.append(None)
+    return [Table(EXPERIMENTS["profile"].title, "rank 0 on an allocated window, by perf: the functions it was found in most often; "
+                  "where both sides are in the C library's memory copy, neither can be faster than the other",
+                  ["host MPI", "synchronisation", "operation", "size", "TrueRMA", "alone"], without_last_rule(rows), 6)]
+
+
 def misses_tables(results, titles):
     """By the processor's own counters where it lets them be read, else by the simulated ones."""
     rows, simulated = [], []
@@ -291,7 +311,7 @@ def limit_tables(results):
 
 def attempted_titles(name, results, titles):
     """Of the hosts in `titles` (name to title) those with which the experiment was run, even if in vain."""
-    program = {"oversubscribed": "sync", "instructions": "count", "misses": "count"}.get(name, name)
+    program = {"oversubscribed": "sync", "instructions": "count", "misses": "count", "profile": "latency"}.get(name, name)
     return {host: title for host, title in titles.items() if (host, program) in results.attempted}
 
 
@@ -300,7 +320,7 @@ def tables_of(name, results, titles):
     titles = attempted_titles(name, results, titles)
     special = {"skew": skew_tables, "stall": stall_tables, "latency": latency_tables,
                "oversubscribed": oversubscribed_tables, "adopt": adopt_tables, "instructions": instructions_tables,
-               "misses": misses_tables}
+               "misses": misses_tables, "profile": profile_tables}
     if name in special:
         return special[name](results, titles)
     return generic_tables(results, titles, name)

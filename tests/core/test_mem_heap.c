@@ -349,6 +349,18 @@ static void huge_pages_keep_the_content(void **state) {
     assert_true(trma_mem_heap_free(block));
 }
 
+/* A program that makes and frees big windows all the time pays for huge pages once, and then a small share of
+ * its time. */
+static void new_memory_has_an_allowance(void **state) {
+    (void)state;
+    const uint64_t ms = 1000000;
+    assert_int_equal(trma_mem_huge_allowance(0, 0), 50 * ms);
+    assert_int_equal(trma_mem_huge_allowance(0, 30 * ms), 20 * ms);
+    assert_int_equal(trma_mem_huge_allowance(0, 51 * ms), 0);
+    assert_int_equal(trma_mem_huge_allowance(320 * ms, 51 * ms), 9 * ms);
+    assert_int_equal(trma_mem_huge_allowance(320 * ms, 60 * ms), 0);
+}
+
 static void without_memfd(struct stage *stage) {
     (void)stage;
     refuse_call(SYS_memfd_create, EPERM);
@@ -469,6 +481,7 @@ int main(void) {
         cmocka_unit_test(shares_tell_where_memory_lies),
         cmocka_unit_test(freed_stretches_give_pages_back),
         cmocka_unit_test(huge_pages_keep_the_content),
+        cmocka_unit_test(new_memory_has_an_allowance),
         cmocka_unit_test(random_blocks_keep_their_bytes),
         cmocka_unit_test(threads_share_the_heaps),
         cmocka_unit_test(forked_child_leaves_the_parent_alone),

@@ -31,8 +31,16 @@ void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high);
  */
 size_t trma_mem_huge_populate(void *address, size_t size);
 
-/* The same for memory that the program has just asked for, when it is a small part of what the node has left:
- * nobody knows yet how much of it will be touched. */
+/*
+ * The same for memory that the program has just asked for, when it is a small part of what the node has left,
+ * and as long as trma_mem_huge_allowance lets it: nobody knows yet how much of it will be touched, and a
+ * program that makes and frees big windows all the time would have them zeroed each time (NWChem took twice
+ * as long).
+ */
 void trma_mem_huge_populate_new(void *address, size_t size);
+
+/* Nanoseconds that may still be spent on new memory, this long after the first call and having spent so much:
+ * 50 ms in all, and a thirty-second of the time since. */
+uint64_t trma_mem_huge_allowance(uint64_t age_ns, uint64_t spent_ns);
 
 #endif

@@ -74,16 +74,6 @@ static enum trma_adopt_mode adopt_mode_of(const struct trma_making *making, cons
     return modes[trma_hints_adopt(hints)];
 }
 
-static bool is_threaded(void) {
-    int level =
-        MPI_THREAD_MULTIPLE; /* in a program that has sessions only, each may have a level of its own */
-
-    if (trma_host_has_world()) {
-        trma_host()->Query_thread(&level);
-    }
-    return level == MPI_THREAD_MULTIPLE;
-}
-
 static bool has_cma(const struct trma_peer *peer) {
     return atomic_load_explicit(&peer->has_cma, memory_order_relaxed);
 }
@@ -384,7 +374,7 @@ int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
     trma_hints_init(&work.hints);
     trma_hints_take(&work.hints, making->info, true);
     work.options = (struct trma_window_options){.is_dynamic = making->flavor == MPI_WIN_FLAVOR_DYNAMIC,
-                                                .is_threaded = is_threaded(),
+                                                .is_threaded = trma_host_is_threaded(),
                                                 .counts_operations = trma_statistics_are_wanted(),
                                                 .adopt = adopt_mode_of(making, &work.hints)};
     work.requests = calloc(team->core->size, sizeof *work.requests);

@@ -64,13 +64,6 @@ static bool lies_within_world(MPI_Comm comm) {
     return all_found;
 }
 
-static bool is_threaded(void) {
-    int level = MPI_THREAD_MULTIPLE;
-
-    trma_host()->Query_thread(&level);
-    return level == MPI_THREAD_MULTIPLE;
-}
-
 void trma_crowd_enter(MPI_Comm comm) {
     int size = 0;
     int ranks = 0;
@@ -84,8 +77,11 @@ void trma_crowd_enter(MPI_Comm comm) {
                  trma_knobs()->yield == TRMA_YIELD_ALWAYS ? "" : ": there are more ranks than cores");
     }
     pthread_mutex_unlock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID) {
+        return;
+    }
     trma_host()->Comm_set_attr(comm, keyval, &is_covered);
-    if (lies_within_world(comm) && !is_threaded()) {
+    if (lies_within_world(comm) && !trma_host_is_threaded()) {
         trma_host()->Comm_size(comm, &size);
         trma_host()->Comm_size(MPI_COMM_WORLD, &ranks);
         world_is_covered |= size == ranks;

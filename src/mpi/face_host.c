@@ -252,6 +252,16 @@ void trma_host_progress(void) {
     }
 }
 
+bool trma_host_is_threaded(void) {
+    int level =
+        MPI_THREAD_MULTIPLE; /* in a program that has sessions only, each may have a level of its own */
+
+    if (trma_host_has_world()) {
+        trma_host()->Query_thread(&level);
+    }
+    return level == MPI_THREAD_MULTIPLE;
+}
+
 int trma_host_copy_nothing(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag) {
     (void)comm;
     (void)keyval;

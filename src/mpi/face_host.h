@@ -40,6 +40,9 @@ void trma_host_progress(void);
  * only sessions never can). */
 bool trma_host_has_world(void);
 
+/* True when several threads may call MPI at a time. */
+bool trma_host_is_threaded(void);
+
 /* For attributes of communicators that a duplicate does not inherit. */
 int trma_host_copy_nothing(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag);
 

@@ -5,9 +5,9 @@
  * epoch is a sample. fan_in_windows: the same with a window per origin; the target posts on all, then waits
  * on all. fan_out: rank 0 is the origin of k targets: start and complete there, post and wait at the targets.
  * fence: all ranks. lock: rank 0 locks and unlocks (exclusive) one after the other of k targets, which wait
- * in a barrier; the time is that of one of them. barrier: MPI_Barrier, where programs with windows meet; no window
- * takes part. After every sample the same synchronisation carries one word
- * from each origin to each target, which is checked. */
+ * in a barrier; the time is that of one of them. barrier: MPI_Barrier, where programs with windows meet; no
+ * window takes part. After every sample the same synchronisation carries one word from each origin to each
+ * target, which is checked. */
 #include "common/bench.h"
 
 #include <stdlib.h>

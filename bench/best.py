@@ -32,6 +32,8 @@ def cells_of(results, hosts):
     for fields in map(dict, seen):
         if fields["bench"] not in BENCHES or fields.get("flavour") != "allocate" or not fits(fields, {}):
             continue
+        if fields.get("mode") == "barrier":
+            continue  # not one-sided, and not of a window
         alone = {host: value for host in hosts if near(value := results.find(host, ALONE, **fields))}
         if not alone:
             continue

@@ -31,7 +31,8 @@ class Value:
 
     launches: list = dataclasses.field(default_factory=list)  # cells as printed
     busy: bool = False  # no launch was undisturbed
-    far: bool = False  # every launch was while the two CPUs were far from one another, or slowed down
+    far: bool = False  # every launch was while the two CPUs were far from one another
+    slow: bool = False  # every one of those that count was while other tenants used the cores
 
     def of(self, name="median_us"):
         return statistics.median(cell[name] for cell in self.launches)
@@ -56,20 +57,18 @@ class Results:
         for value in self.values.values():
             self._choose(value)
 
-    def _is_near(self, cell):
-        passive = cell.get("mode") in PASSIVE
-        return ((passive or cell.get("ping_ns", 0) <= FAR * self.nearest)
-                and cell.get("pace_ns", 0) <= SLOW * self.fastest)
-
     def _choose(self, value):
-        """Of a limit the lowest launch counts; of others those that were measured while the CPUs were near and all
-        ours."""
+        """Of a limit the lowest launch counts; of others those that were measured while the CPUs were near, and of
+        these those with the cores to themselves. Slow ones are still compared: left out, a fast peer would be missed."""
         if value.launches[0]["bench"] == "limit":
             value.launches = [min(value.launches, key=lambda cell: cell["median_us"])]
             return
-        near = [cell for cell in value.launches if self._is_near(cell)]
+        passive = value.launches[0].get("mode") in PASSIVE
+        near = [cell for cell in value.launches if passive or cell.get("ping_ns", 0) <= FAR * self.nearest]
         value.far = not near
-        value.launches = near or value.launches
+        quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * self.fastest]
+        value.slow = not quiet
+        value.launches = quiet or near or value.launches
 
     def _add(self, job, outcome):
         self.attempted.add((job["host"], job["program"]))
@@ -126,7 +125,7 @@ def three_digits(number):
 def value_text(value, otherwise="–"):
     if value is None:
         return otherwise
-    return time_text(value.of(), value.busy, value.far)
+    return time_text(value.of(), value.busy, value.far or value.slow)
 
 
 def ratio(alone, with_):

@@ -289,8 +289,8 @@ def number_text(value, field, otherwise):
     if value is None:
         return otherwise
     if field == "median_us":
-        return time_text(value.of(), value.busy, value.far)
-    return ("~" if value.busy else "") + ("≈" if value.far else "") + f"{value.of(field):.3g}"
+        return time_text(value.of(), value.busy, value.far or value.slow)
+    return ("~" if value.busy else "") + ("≈" if value.far or value.slow else "") + f"{value.of(field):.3g}"
 
 
 def limit_tables(results):

@@ -11,7 +11,7 @@ struct trma_team_card;
 /*
  * Crowded nodes: more ranks than cores. A rank that waits in MPICH's blocking calls polls without ever giving
  * its core away, so that the rank it waits for has to wait for the end of its time slice: a barrier of 4
- * ranks on 2 cores takes 16 ms, and our windows do not help a program that meets in barriers. There the
+ * ranks on 2 cores takes 8 ms, and our windows do not help a program that meets in barriers. There the
  * host's blocking calls are replaced, in the table of host functions, by their nonblocking versions and a
  * wait that yields between two looks (Wait by Test, Barrier by Ibarrier and Test). Elsewhere nothing is
  * changed, nor in a program that makes no windows.

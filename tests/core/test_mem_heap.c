@@ -339,13 +339,15 @@ static void huge_pages_keep_the_content(void **state) {
     size_t size = 20 * MIB;
     unsigned char *block = allocate(TRMA_HEAP_DATA, size, 1);
     memset(block + MIB, 7, 6 * MIB);
-    size_t huge = trma_mem_huge_populate(block, size);
+    assert_int_equal(trma_mem_huge_populate(block, size, 0), 0);
+    size_t huge = trma_mem_huge_populate(block, size, UINT64_MAX);
     assert_int_equal(huge % TRMA_HUGE_PAGE, 0);
     assert_true(huge <= size);
     assert_true(is_all(block, 0, MIB));
     assert_true(is_all(block + MIB, 7, 6 * MIB));
     assert_true(is_all(block + 7 * MIB, 0, 13 * MIB));
-    assert_int_equal(trma_mem_huge_populate(block + 1, TRMA_HUGE_PAGE), 0); /* no whole one inside */
+    assert_int_equal(trma_mem_huge_populate(block + 1, TRMA_HUGE_PAGE, UINT64_MAX),
+                     0); /* no whole one inside */
     assert_true(trma_mem_heap_free(block));
 }
 

@@ -110,16 +110,23 @@ static void working(void) {
     }
 }
 
-/* The same on memory that is mapped, which stays there when its owner has died. */
-static void storing(void) {
-    static uint64_t data[WORDS];
+/* On memory that is mapped, which stays there when its owner has died. */
+static MPI_Win make_mapped(void) {
     void *memory;
     MPI_Win mapped;
 
-    MPI_Win_allocate(sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &mapped);
+    MPI_Win_allocate(WORDS * sizeof(uint64_t), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &mapped);
     if (check_rank == victim) {
         die();
     }
+    return mapped;
+}
+
+/* As working, there. */
+static void storing(void) {
+    static uint64_t data[WORDS];
+    MPI_Win mapped = make_mapped();
+
     MPI_Win_lock_all(0, mapped);
     for (size_t i = 0;; i++) {
         MPI_Put(data, i % WORDS, MPI_UINT64_T, victim, 0, i % WORDS, MPI_UINT64_T, mapped);
@@ -129,22 +136,17 @@ static void storing(void) {
 
 /* The same with a lock for each, alone. */
 static void locking(void) {
-    static uint64_t data[WORDS];
-    void *memory;
-    MPI_Win mapped;
+    const uint64_t one = 1;
+    MPI_Win mapped = make_mapped();
 
-    MPI_Win_allocate(sizeof data, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &mapped);
-    if (check_rank == victim) {
-        die();
-    }
     for (;;) {
         MPI_Win_lock(check_rank ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, victim, 0, mapped);
-        MPI_Accumulate(data, 1, MPI_UINT64_T, victim, 0, 1, MPI_UINT64_T, MPI_SUM, mapped);
+        MPI_Accumulate(&one, 1, MPI_UINT64_T, victim, 0, 1, MPI_UINT64_T, MPI_SUM, mapped);
         MPI_Win_unlock(victim, mapped);
     }
 }
 
-/* As above, and the dead was in the middle of the same. */
+/* As working, and the dead was in the middle of the same. */
 static void hammering(void) {
     static uint64_t data[WORDS];
     struct timespec end;

@@ -17,7 +17,7 @@ not_for_us='^(image_fail|image_status|sync_image_ring_abort|increment_my_neighbo
 few='send_array get_static_array strided_get coarray_distributed_transpose atomics register_alloc_comp_1 teams_coarray_get'
 
 on_images() { # command... : output in `output`
-    timeout 120 "$mpi_env" "$mpi" mpiexec -n "$images" "$@" >output 2>&1
+    timeout 60 "$mpi_env" "$mpi" mpiexec -n "$images" "$@" >output 2>&1
 }
 
 fail() {

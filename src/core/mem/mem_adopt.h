@@ -54,8 +54,8 @@ bool trma_mem_adopt_join(void *address, size_t size, struct trma_share *share);
 void trma_mem_adopt_release(uint64_t serial);
 
 /*
- * The threads that come to exist between these two calls (the host MPI's MPI_Init lies between them) never
- * write into the program's memory on their own: adoption need not stop them.
+ * The threads that come to exist between these two calls (the start of the library beneath lies between them)
+ * never write into the program's memory on their own: adoption need not stop them.
  */
 void trma_mem_adopt_trust_begin(void);
 void trma_mem_adopt_trust_end(void);

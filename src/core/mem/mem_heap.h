@@ -16,7 +16,7 @@
  */
 enum trma_heap {
     TRMA_HEAP_CONTROL, /* windows' and teams' shared words; blocks are zeroed */
-    TRMA_HEAP_DATA     /* MPI_Alloc_mem, MPI_Win_allocate; content is undefined unless asked to be zeroed */
+    TRMA_HEAP_DATA     /* what a program asks for; content is undefined unless asked to be zeroed */
 };
 
 /*

@@ -74,28 +74,21 @@ void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high) {
     }
 }
 
-/* Until `budget_ns` is used up; *spent_ns is what it took. */
-static size_t populate(void *address, size_t size, uint64_t budget_ns, uint64_t *spent_ns) {
+size_t trma_mem_huge_populate(void *address, size_t size, uint64_t budget_ns) {
     uintptr_t low = first_extent((uintptr_t)address);
     uintptr_t high = (uintptr_t)address + size;
     uint64_t begin = trma_node_clock_ns();
     size_t done = 0;
     int refusals = 0;
-    *spent_ns = 0;
-    for (uintptr_t at = low; at + TRMA_HUGE_PAGE <= high && refusals < MOST_REFUSALS && *spent_ns < budget_ns;
+    for (uintptr_t at = low;
+         at + TRMA_HUGE_PAGE <= high && refusals < MOST_REFUSALS && trma_node_clock_ns() - begin < budget_ns;
          at += TRMA_HUGE_PAGE) {
         bool is_done = madvise((void *)at, trma_mem_page_size(), MADV_POPULATE_READ) == 0 &&
                        madvise((void *)at, TRMA_HUGE_PAGE, MADV_COLLAPSE) == 0;
         refusals = is_done ? 0 : refusals + 1;
         done += is_done ? TRMA_HUGE_PAGE : 0;
-        *spent_ns = trma_node_clock_ns() - begin;
     }
     return done;
-}
-
-size_t trma_mem_huge_populate(void *address, size_t size) {
-    uint64_t spent_ns;
-    return populate(address, size, UINT64_MAX, &spent_ns);
 }
 
 uint64_t trma_mem_huge_allowance(uint64_t age_ns, uint64_t spent_ns) {
@@ -108,17 +101,15 @@ uint64_t trma_mem_huge_allowance(uint64_t age_ns, uint64_t spent_ns) {
 void trma_mem_huge_populate_new(void *address, size_t size) {
     enum { PART = 16 };
     static _Atomic uint64_t first_ns; /* the first call */
-    static _Atomic uint64_t all_spent_ns;
+    static _Atomic uint64_t spent_ns;
     long pages = sysconf(_SC_AVPHYS_PAGES);
     if (size < TRMA_HUGE_PAGE || pages <= 0 || size > (size_t)pages / PART * trma_mem_page_size()) {
         return;
     }
     uint64_t now = trma_node_clock_ns();
     uint64_t none = 0;
-    uint64_t spent_ns;
     (void)atomic_compare_exchange_strong(&first_ns, &none, now);
-    (void)populate(address, size,
-                   trma_mem_huge_allowance(now - atomic_load(&first_ns), atomic_load(&all_spent_ns)),
-                   &spent_ns);
-    atomic_fetch_add(&all_spent_ns, spent_ns);
+    (void)trma_mem_huge_populate(
+        address, size, trma_mem_huge_allowance(now - atomic_load(&first_ns), atomic_load(&spent_ns)));
+    atomic_fetch_add(&spent_ns, trma_node_clock_ns() - now);
 }

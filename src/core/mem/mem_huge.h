@@ -27,9 +27,10 @@ void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high);
 /*
  * Puts the whole huge pages inside [address, address + size), memory of this process's heaps, onto huge pages
  * now, and keeps their content. Untouched parts get pages by this, at a fifth of the price of touching them
- * later. Gives the bytes that lie on huge pages then; 0 where there are none to be had.
+ * later. Begins no page after `budget_ns`. Gives the bytes that lie on huge pages then; 0 where there are
+ * none to be had.
  */
-size_t trma_mem_huge_populate(void *address, size_t size);
+size_t trma_mem_huge_populate(void *address, size_t size, uint64_t budget_ns);
 
 /*
  * The same for memory that the program has just asked for, when it is a small part of what the node has left,

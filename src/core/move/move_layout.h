@@ -13,9 +13,9 @@
 
 /*
  * Layouts: where the bytes of one element of a datatype lie, as runs of blocks. A layout is immutable once
- * made and counted, so that operations that are remembered (a put before its post) outlive MPI_Type_free.
- * Runs are in type-map order: the n-th byte of the origin pairs with the n-th of the target. Bytes of equal
- * address may occur twice (overlapping types).
+ * made and counted, so that operations that are remembered (a put before its post) outlive the type they were
+ * made for. Runs are in type-map order: the n-th byte of the origin pairs with the n-th of the target. Bytes
+ * of equal address may occur twice (overlapping types).
  */
 struct trma_layout {
     size_t size; /* data bytes of one element, holes left out */
@@ -45,17 +45,17 @@ struct trma_layout {
  * its end). */
 enum trma_status trma_move_layout_make_element(enum trma_element element, struct trma_layout **out);
 
-/* `size` bytes without arithmetic (MPI_PACKED, ...); 0 is allowed. Its element is TRMA_ELEMENT_MIXED. */
+/* `size` bytes without arithmetic (packed data, ...); 0 is allowed. Its element is TRMA_ELEMENT_MIXED. */
 enum trma_status trma_move_layout_make_bytes(size_t size, struct trma_layout **out);
 
-/* `count` blocks of `blocklength` children, `stride` bytes apart (MPI_Type_contiguous, vector, hvector). */
+/* `count` blocks of `blocklength` children, `stride` bytes apart (contiguous, vector, hvector). */
 enum trma_status trma_move_layout_make_vector(size_t count, size_t blocklength, ptrdiff_t stride,
                                               const struct trma_layout *child, struct trma_layout **out);
 
 /*
  * n blocks: blocklengths[i] children[i] at byte displacements[i] (indexed, hindexed, indexed_block, struct).
  * The bounds are the lowest and highest of the blocks' own; what MPI leaves to the implementation or ties to
- * history (padding at the end of a struct, MPI_Type_create_resized of single members) is not guessed: ask the
+ * history (padding at the end of a struct, single members that were resized) is not guessed: ask the
  * host MPI for the extent and resize.
  */
 enum trma_status trma_move_layout_make_struct(size_t n, const size_t *blocklengths,
@@ -76,12 +76,12 @@ enum trma_status trma_move_layout_make_subarray(size_t dimensions, const size_t 
 
 enum trma_distribution { TRMA_DISTRIBUTION_NONE, TRMA_DISTRIBUTION_BLOCK, TRMA_DISTRIBUTION_CYCLIC };
 
-/* One dimension of a distributed array (MPI_Type_create_darray). */
+/* One dimension of a distributed array. */
 struct trma_darray_dimension {
     size_t size;      /* of the whole array, in children */
     size_t processes; /* in this dimension of the process grid */
     enum trma_distribution distribution;
-    size_t argument; /* block length; 0: MPI_DISTRIBUTE_DFLT_DARG */
+    size_t argument; /* block length; 0: the default argument */
 };
 
 /* What `rank` holds of a distributed array; the process grid is in row-major order whatever `c_order` says

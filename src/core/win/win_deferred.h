@@ -7,7 +7,7 @@
 
 /*
  * Operations that were called before their target had posted (MPI-4.1 section 12.5.2 forbids them to block):
- * remembered per target, in order, and done in a later call, at the latest in MPI_Win_complete. Layouts are
+ * remembered per target, in order, and done in a later call, at the latest in the epoch's end. Layouts are
  * retained, buffers are the user's until the epoch ends. All functions under the window's guard.
  */
 

@@ -7,7 +7,7 @@
 /*
  * The synchronisation calls on a window of ours, and the rules about which call may follow which (MPI-4.1
  * section 12.5). All give TRMA_ERR_SYNC, and change nothing, when the call does not fit the epoch;
- * TRMA_ERR_PEER_DEAD when they waited for a process that has ended. Thread-safe: under MPI_THREAD_MULTIPLE
+ * TRMA_ERR_PEER_DEAD when they waited for a process that has ended. Thread-safe: with several threads
  * they take the window's guard and release it while waiting.
  */
 
@@ -150,7 +150,7 @@ static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t tar
  * a fence). */
 enum trma_status trma_win_sync(struct trma_window *window);
 
-/* False when an epoch is open, in which MPI_Win_free is not allowed. */
+/* False when an epoch is open, in which freeing the window is not allowed. */
 bool trma_win_epoch_is_closed(struct trma_window *window);
 
 /*

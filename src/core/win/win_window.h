@@ -56,7 +56,7 @@ enum trma_lock_kind {
     TRMA_LOCK_NONE,
     TRMA_LOCK_SHARED,
     TRMA_LOCK_EXCLUSIVE,
-    TRMA_LOCK_UNCHECKED, /* MPI_MODE_NOCHECK: an epoch without a lock */
+    TRMA_LOCK_UNCHECKED, /* an epoch without a lock (assertion NOCHECK) */
     TRMA_LOCK_WAITING    /* another thread of this process is about to get it */
 };
 
@@ -113,7 +113,7 @@ struct trma_window {
     uint32_t me;
     bool is_dynamic;
     bool counts_operations; /* statistics are wanted */
-    bool is_threaded;       /* MPI_THREAD_MULTIPLE: the guard is used */
+    bool is_threaded;       /* several threads may call at once: the guard is used */
     pthread_mutex_t guard;  /* protects everything private below and in the targets */
     enum trma_access access;
     bool fence_used;          /* operations were issued since the last fence */

@@ -110,9 +110,7 @@ def jobs(experiment, host, variant, launch, quick, pin="auto", placement=""):
     """The launches of an experiment for one host and variant. `placement`: the name of where `pin` is."""
     parts = experiment.quick if quick else experiment.full
     timeout_s = QUICK_TIMEOUT_S if quick else experiment.timeout_s
-    # What is measured first finds the caches full of other tenants' data: each flavour comes first in every other launch.
-    order = ("--flavour", "allocate,create") if experiment.name == "latency" and launch % 2 else ()
-    return [Job(host, variant, program, (*args, *order, "--pin", pin), ranks, launch, timeout_s,
+    return [Job(host, variant, program, (*args, "--pin", pin), ranks, launch, timeout_s,
                 estimate_s=estimate(experiment.name, host, variant, quick), placement=placement, under=experiment.under)
             for program, ranks, args in parts]
 

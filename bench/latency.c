@@ -8,6 +8,7 @@
  * so that the host MPI's progress runs there. */
 #include "common/transfer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct bench_program program = {.name = "latency",
@@ -136,46 +137,58 @@ static struct bench_task task_of(struct latency *latency, const char *mode) {
     return task;
 }
 
-static void measure(const struct bench *bench, const char *mode, const char *op, const char *flavour,
-                    size_t size) {
-    static struct bench_samples samples;
-    struct latency latency;
-    struct bench_window window;
-    bench_window_make(&window, flavour, size, MPI_COMM_WORLD);
-    transfer_begin(&latency.transfer, op, size, &window, bench->rank);
+static void begin(struct latency *latency, const struct bench *bench, struct bench_window *window,
+                  const char *flavour, const char *op, size_t size, uint64_t *buffer) {
+    bench_window_make(window, flavour, size, MPI_COMM_WORLD);
+    transfer_begin(&latency->transfer, op, size, window, buffer, bench->rank);
     MPI_Group world;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Group_incl(world, 1, &latency.transfer.peer, &latency.peer);
-    struct bench_task task = task_of(&latency, mode);
-    task.warm = latency.transfer.window->created;
-    bench_run(bench, &task, &samples);
-    if (task.check == check_active) { /* an iteration went both ways */
-        for (int i = 0; i < samples.count; i++)
-            samples.us[i] /= 2;
-    }
-    struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour, .size = (long long)size};
-    cell.bytes = (double)size;
-    bench_emit(bench, &cell, &samples, 0);
-    MPI_Group_free(&latency.peer);
+    MPI_Group_incl(world, 1, &latency->transfer.peer, &latency->peer);
     MPI_Group_free(&world);
-    transfer_end(&latency.transfer);
-    bench_window_free(&window);
 }
 
-/* The flavours side by side: they are compared. */
-static void measure_flavours(const struct bench *bench, const char *mode, const char *op, size_t size) {
-    char flavour[32];
-    for (int f = 0; bench_list_entry(bench->options.flavours, f, flavour, sizeof flavour); f++)
-        measure(bench, mode, op, flavour, size);
+static void end(struct latency *latency) {
+    MPI_Group_free(&latency->peer);
+    bench_window_free(latency->transfer.window);
+}
+
+/* The flavours in turns, a window of each alive, from and to one buffer: they are compared. */
+static void measure(const struct bench *bench, const char *mode, const char *op, size_t size) {
+    static struct bench_samples samples[BENCH_MAX_TURNS];
+    struct latency latency[BENCH_MAX_TURNS];
+    struct bench_window window[BENCH_MAX_TURNS];
+    struct bench_task task[BENCH_MAX_TURNS];
+    char flavour[BENCH_MAX_TURNS][32];
+    uint64_t *buffer = bench_memory(size);
+    int count = 0;
+    while (count < BENCH_MAX_TURNS &&
+           bench_list_entry(bench->options.flavours, count, flavour[count], sizeof flavour[count])) {
+        begin(&latency[count], bench, &window[count], flavour[count], op, size, buffer);
+        task[count] = task_of(&latency[count], mode);
+        task[count].warm = window[count].created;
+        count++;
+    }
+    bench_run_in_turns(bench, task, count, samples);
+    for (int i = 0; i < count; i++) {
+        if (task[i].check == check_active) { /* an iteration went both ways */
+            for (int s = 0; s < samples[i].count; s++)
+                samples[i].us[s] /= 2;
+        }
+        struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour[i], .size = (long long)size};
+        cell.bytes = (double)size;
+        bench_emit(bench, &cell, &samples[i], 0);
+        end(&latency[i]);
+    }
+    free(buffer);
 }
 
 static void measure_sizes(const struct bench *bench, const char *mode, const char *op) {
     if (transfer_is_atomic_word(op)) {
-        measure_flavours(bench, mode, op, sizeof(uint64_t));
+        measure(bench, mode, op, sizeof(uint64_t));
         return;
     }
     for (int i = 0; i < bench->options.sizes.count; i++)
-        measure_flavours(bench, mode, op, (size_t)bench->options.sizes.item[i]);
+        measure(bench, mode, op, (size_t)bench->options.sizes.item[i]);
 }
 
 int main(int argc, char **argv) {

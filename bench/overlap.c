@@ -10,6 +10,7 @@
 #include "common/transfer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct bench_program program = {.name = "overlap",
@@ -76,9 +77,10 @@ static void measure(const struct bench *bench, const char *mode, const char *fla
     struct overlap overlap = {.compute_us = 0};
     struct bench_window window;
     MPI_Group world;
+    uint64_t *buffer = bench_memory(size);
     int side = strcmp(mode, "origin") == 0 ? 0 : 1;
     bench_window_make(&window, flavour, size, MPI_COMM_WORLD);
-    transfer_begin(&overlap.transfer, "put", size, &window, bench->rank);
+    transfer_begin(&overlap.transfer, "put", size, &window, buffer, bench->rank);
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &overlap.transfer.peer, &overlap.peer);
     overlap.computes = bench->rank == side;
@@ -104,8 +106,8 @@ static void measure(const struct bench *bench, const char *mode, const char *fla
     }
     MPI_Group_free(&overlap.peer);
     MPI_Group_free(&world);
-    transfer_end(&overlap.transfer);
     bench_window_free(&window);
+    free(buffer);
 }
 
 int main(int argc, char **argv) {

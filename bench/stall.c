@@ -64,9 +64,10 @@ static double sample(const struct bench *bench, const struct stall *stall, _Atom
     struct transfer transfer;
     double us = 0;
     long late = 0;
+    uint64_t *buffer = bench_memory(stall->size);
     number++;
     bench_window_make(&window, stall->flavour, stall->size, MPI_COMM_WORLD);
-    transfer_begin(&transfer, stall->op, stall->size, &window, bench->rank);
+    transfer_begin(&transfer, stall->op, stall->size, &window, buffer, bench->rank);
     if (!lock && bench->rank == origin)
         MPI_Win_lock_all(0, window.win);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -86,8 +87,8 @@ static double sample(const struct bench *bench, const struct stall *stall, _Atom
     MPI_Barrier(MPI_COMM_WORLD);
     bench_verify(bench, late, "the target was no longer busy when the operation began: samples");
     bench_verify(bench, transfer_check(&transfer, true), stall->op);
-    transfer_end(&transfer);
     bench_window_free(&window);
+    free(buffer);
     return us;
 }
 

@@ -164,43 +164,22 @@ static double pace(const struct bench *bench) {
     return bench_is_crowded(bench) ? 0 : slowest(bench_pace_ns());
 }
 
-/*
- * Takes `reps` samples while no other tenant of the machine slows a rank's core down, as the pace before and
- * after each tells. Where there is never so much quiet, the last samples are kept whatever they are, with the
- * pace that says so.
- */
-static void sample_quietly(const struct bench *bench, const struct bench_task *task, long iterations,
-                           int reps, struct bench_samples *samples) {
-    static double fastest; /* since the program began */
-    const double tolerance = 1.1;
-    const int most = 3 * reps;
-    double before = pace(bench);
-    samples->pace_ns = 0;
-    for (int tries = 1; samples->count < reps; tries++) {
-        double us = sample(bench, task, iterations);
-        double after = pace(bench);
-        double slower = before > after ? before : after;
-        double faster = before > after ? after : before;
-        if (fastest == 0 || faster < fastest)
-            fastest = faster;
-        if (slower <= tolerance * fastest || reps - samples->count > most - tries) {
-            bench_sample(samples, us);
-            samples->pace_ns = slower > samples->pace_ns ? slower : samples->pace_ns;
-        }
-        before = after;
-    }
-}
+/* How a task is repeated. */
+struct plan {
+    long iterations; /* per sample */
+    int reps;        /* samples that its budget has room for */
+};
 
-void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples) {
+/* Growing warm-ups, until one lasts long enough to tell how long an iteration takes. With more ranks than
+ * CPUs that some iterations take long may be the time until each rank has had its turn: more of them must
+ * take longer. */
+static struct plan plan_for(const struct bench *bench, const struct bench_task *task) {
     const struct bench_options *options = &bench->options;
     const double budget_us = options->budget_ms * 1e3;
     const double sample_us = budget_us / options->reps;
     const long least = task->least > 0 ? task->least : 1;
     const int fewest = options->reps < 5 ? options->reps : 5;
 
-    /* Growing warm-ups, until one lasts long enough to tell how long an iteration takes. With more ranks than
-     * CPUs that some iterations take long may be the time until each rank has had its turn: more of them must
-     * take longer. */
     long iterations = least;
     double us = slowest(sample(bench, task, iterations));
     double last_us = 0;
@@ -214,23 +193,75 @@ void bench_run(const struct bench *bench, const struct bench_task *task, struct 
     for (double warm_us = 0; task->warm && warm_us < options->warm_ms * 1e3;
          warm_us += us * (double)iterations)
         us = slowest(sample(bench, task, iterations));
-    double wanted = us > 0 ? sample_us / us : (double)iterations;
-    iterations = wanted > (double)least ? (long)wanted : least;
-    double possible = budget_us / (us * (double)iterations);
-    int reps = possible < options->reps * 0.99 ? (int)possible : options->reps;
-    if (reps < fewest)
-        reps = fewest;
-    samples->count = 0;
-    samples->pace_ns = 0;
-    double before = ping(bench);
-    if (task->each) {
+    struct plan plan;
+    if (task->each) { /* one row of iterations */
         long epochs = (long)(budget_us / us);
-        sample_each(bench, task, epochs < 20 ? 20 : epochs, samples);
-    } else {
-        sample_quietly(bench, task, iterations, reps, samples);
+        plan.iterations = epochs < 20 ? 20 : epochs;
+        plan.reps = 1;
+        return plan;
     }
+    double wanted = us > 0 ? sample_us / us : (double)iterations;
+    plan.iterations = wanted > (double)least ? (long)wanted : least;
+    double possible = budget_us / (us * (double)plan.iterations);
+    plan.reps = possible < options->reps * 0.99 ? (int)possible : options->reps;
+    if (plan.reps < fewest)
+        plan.reps = fewest;
+    return plan;
+}
+
+/*
+ * Takes `reps` samples of each task, in turns, while no other tenant of the machine slows a rank's core down,
+ * as the pace before and after each turn tells. Where there is never so much quiet, the last samples are kept
+ * whatever they are, with the pace that says so.
+ */
+static void sample_quietly(const struct bench *bench, const struct bench_task *tasks,
+                           const struct plan *plans, int count, int reps, struct bench_samples *samples) {
+    static double fastest; /* since the program began */
+    const double tolerance = 1.1;
+    const int most = 3 * reps;
+    double before = pace(bench);
+    for (int tries = 1; samples[0].count < reps; tries++) {
+        double us[BENCH_MAX_TURNS];
+        for (int i = 0; i < count; i++) { /* every other time the other way round */
+            int turn = tries % 2 == 0 ? count - 1 - i : i;
+            us[turn] = sample(bench, &tasks[turn], plans[turn].iterations);
+        }
+        double after = pace(bench);
+        double slower = before > after ? before : after;
+        double faster = before > after ? after : before;
+        if (fastest == 0 || faster < fastest)
+            fastest = faster;
+        bool taken = slower <= tolerance * fastest || reps - samples[0].count > most - tries;
+        for (int i = 0; i < count && taken; i++) {
+            bench_sample(&samples[i], us[i]);
+            samples[i].pace_ns = slower > samples[i].pace_ns ? slower : samples[i].pace_ns;
+        }
+        before = after;
+    }
+}
+
+void bench_run_in_turns(const struct bench *bench, const struct bench_task *tasks, int count,
+                        struct bench_samples *samples) {
+    struct plan plans[BENCH_MAX_TURNS];
+    int reps = bench->options.reps;
+    for (int i = 0; i < count; i++) {
+        plans[i] = plan_for(bench, &tasks[i]);
+        reps = plans[i].reps < reps ? plans[i].reps : reps;
+        samples[i].count = 0;
+        samples[i].pace_ns = 0;
+    }
+    double before = ping(bench);
+    if (tasks[0].each)
+        sample_each(bench, &tasks[0], plans[0].iterations, &samples[0]);
+    else
+        sample_quietly(bench, tasks, plans, count, reps, samples);
     double after = ping(bench);
-    samples->ping_ns = before > after ? before : after;
+    for (int i = 0; i < count; i++)
+        samples[i].ping_ns = before > after ? before : after;
+}
+
+void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples) {
+    bench_run_in_turns(bench, task, 1, samples);
 }
 
 void bench_verify(const struct bench *bench, long wrong, const char *what) {

@@ -58,6 +58,12 @@ struct bench_task {
  * its `samples`. A wrong word anywhere ends the run through bench_verify. */
 void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples);
 
+/* The same for up to BENCH_MAX_TURNS tasks that are compared with each other (none of them `each`): a sample
+ * of the first, one of the second and so on, then again; `samples` has an entry for each. */
+enum { BENCH_MAX_TURNS = 2 };
+void bench_run_in_turns(const struct bench *bench, const struct bench_task *tasks, int count,
+                        struct bench_samples *samples);
+
 /* Ends all ranks with exit status 1 if `wrong` is not 0 on any of them, which says "CHECK FAILED". */
 void bench_verify(const struct bench *bench, long wrong, const char *what);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transfer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {[TRANSFER_PUT] = "put",
@@ -31,18 +30,17 @@ static size_t words_of(const struct transfer *transfer) {
 }
 
 void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
-                    int rank) {
-    *transfer = (struct transfer){
-        .kind = kind_of(op), .size = size, .window = window, .rank = rank, .peer = 1 - rank};
-    transfer->buffer = bench_memory(size);
-    bench_fill(transfer->buffer, size, seed_of(rank));
+                    uint64_t *buffer, int rank) {
+    *transfer = (struct transfer){.kind = kind_of(op),
+                                  .size = size,
+                                  .window = window,
+                                  .rank = rank,
+                                  .peer = 1 - rank,
+                                  .buffer = buffer};
+    bench_fill(buffer, size, seed_of(rank));
     if (transfer->kind == TRANSFER_GET)
         bench_fill(window->base, size, seed_of(rank));
     MPI_Barrier(MPI_COMM_WORLD);
-}
-
-void transfer_end(struct transfer *transfer) {
-    free(transfer->buffer);
 }
 
 void transfer_issue(struct transfer *transfer) {

@@ -25,7 +25,7 @@ struct transfer {
     size_t size;
     struct bench_window *window;
     int rank, peer;
-    uint64_t *buffer;  /* what is sent, or where a get's bytes go */
+    uint64_t *buffer;  /* what is sent, or where a get's bytes go; the caller's */
     uint64_t result;   /* what an atomic operation brought back */
     uint64_t compare;  /* what a compare_and_swap expects */
     uint64_t issued;   /* operations that this rank has issued */
@@ -36,10 +36,11 @@ struct transfer {
 /* Whether the operation always moves 8 bytes. */
 bool transfer_is_atomic_word(const char *op);
 
-/* Prepares operation `op` between the world's ranks 0 and 1, on a fresh window. Collective over both. */
+/* Prepares operation `op` between the world's ranks 0 and 1, on a fresh window. `buffer`, of `size` bytes,
+ * may serve several transfers of the same operation that take turns, a transfer_check after each turn.
+ * Collective over both. */
 void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
-                    int rank);
-void transfer_end(struct transfer *transfer);
+                    uint64_t *buffer, int rank);
 
 /* Issues the next operation towards the peer. */
 void transfer_issue(struct transfer *transfer);

@@ -83,7 +83,7 @@ EXPERIMENTS = {e.name: e for e in (
         full=(("adopt", 2, ("--mode", "cma", "--size", "8,4K,64K,1M")),
               ("adopt", 2, ("--mode", "owner", "--size", "512M", "--reps", "3")),
               ("adopt", 2, ("--mode", "cost,cost_always,cost_never", "--size", "4K,1M,64M",
-                            "--values", "0,100,1000,10000", "--reps", "5")),
+                            "--values", "0,10,100,1000,10000", "--reps", "5")),
               ("adopt", 2, ("--mode", "cost,cost_always,cost_never", "--size", "1G", "--values", "0,1000",
                             "--reps", "3"))), timeout_s=300),
     Experiment(

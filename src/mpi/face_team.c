@@ -106,7 +106,7 @@ static void announce(const struct trma_team *team) {
                  team->size, peer->map_reason, closed[0] ? " (closed: " : "", closed, closed[0] ? ")" : "",
                  peer->xpmem_access ? "is attached by XPMEM, else it " : "",
                  !peer->has_cma ? "is out of reach of CMA: "
-                 : peer->memory_file
+                 : peer->is_file_only
                      ? "is reached by /proc/<pid>/mem, since the system calls of CMA are refused"
                      : "is reached by CMA",
                  peer->has_cma ? "" : peer->cma_reason);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "move/move_copy.h"
@@ -192,6 +193,125 @@ static void test_ended_target(void **context) {
     assert_int_equal(trma_move_write(&path, &copy, (uintptr_t)&word, sizeof word), TRMA_ERR_PEER_DEAD);
 }
 
+enum { MET_OFTEN = 100 };
+
+/* The target as a peer that was met often, known by `word`, which lies in both processes. */
+static void meet_often(struct target *target, uint64_t *word) {
+    const struct trma_path path = {.peer = &target->peer};
+    target->peer.proc_pid = target->peer.pid;
+    target->peer.identity.probe_address = (uintptr_t)word;
+    target->peer.identity.probe_value = *word;
+    for (uint64_t i = 0; i < MET_OFTEN; i++) {
+        uint64_t copy = 0;
+        assert_int_equal(trma_move_read(&path, &copy, (uintptr_t)word, sizeof copy), TRMA_OK);
+        assert_int_equal(copy, *word);
+    }
+}
+
+static void forget(struct target *target) {
+    if (target->peer.memory_file != 0) {
+        close(target->peer.memory_file - 1);
+    }
+    target_stop(target);
+}
+
+/* Of a peer that was met often small stretches go by file; all sizes, across pages, alone and in lists. */
+static void test_met_often(void **context) {
+    (void)context;
+    static uint64_t word = 77;
+    enum { ROOM = 5 * 4096 };
+    char *remote = map_private(ROOM);
+    static char origin[ROOM], model[ROOM], copy[ROOM];
+    static const size_t sizes[] = {1, 7, 8, 63, 4095, 4096, 4097, 3 * 4096};
+    struct target target;
+    target_start(&target, NULL, NULL);
+    target_need_cma(&target);
+    mprotect(remote, ROOM, PROT_NONE);
+    assert_int_equal(target.peer.memory_file, 0);
+    meet_often(&target, &word);
+    assert_int_not_equal(target.peer.memory_file, 0);
+    assert_false(target.peer.is_file_only);
+    const struct trma_path path = {.peer = &target.peer};
+    struct trma_outstanding outstanding = {0};
+    for (size_t i = 0; i < ROOM; i++) {
+        origin[i] = (char)(i * 29 + i / 113);
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (size_t at = 4090; at < 4100; at++) {
+            memset(model + at, 0, sizes[i]);
+            memcpy(model + at, origin + i, sizes[i]);
+            assert_int_equal(trma_move_write(&path, origin + i, (uintptr_t)remote + at, sizes[i]), TRMA_OK);
+            assert_true(target_read(&target, copy, remote, ROOM));
+            assert_memory_equal(copy, model, ROOM);
+            memset(copy, 0, sizes[i]);
+            assert_int_equal(trma_move_read(&path, copy, (uintptr_t)remote + at, sizes[i]), TRMA_OK);
+            assert_memory_equal(copy, origin + i, sizes[i]);
+        }
+    }
+    struct trma_layout *strided = make_vector(16, 64, 256);
+    struct trma_layout *dense = make_vector(1, 16UL * 64, 0);
+    const struct trma_extent here = {dense, (uintptr_t)copy, 1};
+    const struct trma_extent there = {strided, (uintptr_t)remote, 1};
+    assert_int_equal(trma_move_get(&path, &here, &there, &outstanding), TRMA_OK);
+    for (size_t i = 0; i < 16; i++) {
+        assert_memory_equal(copy + i * 64, model + i * 256, 64);
+    }
+    trma_move_layout_release(strided);
+    trma_move_layout_release(dense);
+    forget(&target);
+    munmap(remote, ROOM);
+}
+
+/* Missing memory and an ended target are found by file as by the system calls. */
+static void test_met_often_fails(void **context) {
+    (void)context;
+    static uint64_t word = 78;
+    char *remote = map_private(3 * PAGE);
+    static char origin[2 * 4096];
+    char byte = 0;
+    struct target target;
+    target_start(&target, unmap_second_page, remote);
+    target_need_cma(&target);
+    meet_often(&target, &word);
+    assert_int_not_equal(target.peer.memory_file, 0);
+    const struct trma_path path = {.peer = &target.peer};
+    const uintptr_t second = (uintptr_t)remote + PAGE;
+    assert_int_equal(trma_move_read(&path, origin, second, 1), TRMA_ERR_RANGE);
+    assert_int_equal(trma_move_write(&path, origin, second, 1), TRMA_ERR_RANGE);
+    assert_int_equal(trma_move_read(&path, origin, second - 8, 16), TRMA_ERR_RANGE);
+    assert_int_equal(trma_move_write(&path, origin, second - 8, 16), TRMA_ERR_RANGE);
+    assert_int_equal(trma_move_write(&path, origin, 0, 8), TRMA_ERR_RANGE);
+    origin[0] = 43;
+    assert_int_equal(trma_move_write(&path, origin, second + PAGE, 1), TRMA_OK);
+    assert_int_equal(trma_move_read(&path, &byte, second + PAGE, 1), TRMA_OK);
+    assert_int_equal(byte, 43);
+
+    kill(target.peer.pid, SIGKILL);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)target.peer.pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(trma_move_read(&path, &byte, second + PAGE, 1), TRMA_ERR_PEER_DEAD);
+    assert_int_equal(trma_move_write(&path, &byte, second + PAGE, 1), TRMA_ERR_PEER_DEAD);
+    forget(&target);
+    munmap(remote, 3 * PAGE);
+}
+
+/* A process that has few descriptors left keeps them. */
+static void test_met_often_without_descriptors(void **context) {
+    (void)context;
+    static uint64_t word = 79;
+    struct rlimit before;
+    struct target target;
+    target_start(&target, NULL, NULL);
+    target_need_cma(&target);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit few = {.rlim_cur = 16, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    meet_often(&target, &word);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(target.peer.memory_file, 0);
+    forget(&target);
+}
+
 /* From now on process_vm_* fail in this process with `error`, as container profiles have it. */
 static bool forbid_cma(int error) {
     struct sock_filter filter[] = {
@@ -261,7 +381,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_stretches), cmocka_unit_test(test_more_than_two_gigabytes),
         cmocka_unit_test(test_missing_memory), cmocka_unit_test(test_ended_target),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_met_often),      cmocka_unit_test(test_met_often_fails),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_met_often_without_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,7 @@ static void judge_without_calls(struct stage *stage) {
     refuse_call(SYS_process_vm_readv, EPERM);
     refuse_call(SYS_process_vm_writev, EPERM);
     struct trma_peer *peer = acquire(&stage->identities[0]);
-    CHECK(peer->has_cma && peer->cma_reason == NULL && peer->memory_file != 0);
+    CHECK(peer->has_cma && peer->cma_reason == NULL && peer->memory_file != 0 && peer->is_file_only);
     const struct trma_path path = {.peer = peer};
     uintptr_t place = (uintptr_t)stage->identities[0].probe_address;
     uint64_t words[2] = {0, 5};
@@ -246,7 +246,7 @@ static void judge_in_namespace_inner(struct stage *stage) {
     /* /proc is still that of the outer namespace: it leads to the peer's files, under a pid that is of no use
      * here. */
     struct trma_peer *peer = acquire(&stage->identities[0]);
-    CHECK(peer->has_cma && peer->memory_file != 0 && peer->pid == 0 && peer->proc_pid != 0);
+    CHECK(peer->has_cma && peer->is_file_only && peer->memory_file != 0 && peer->pid == 0 && peer->proc_pid != 0);
     CHECK(peer->is_mapped && strcmp(peer->map_reason, "mapped through /proc/<pid>/fd") == 0);
     CHECK(trma_node_peer_is_alive(peer));
     trma_node_peer_release(peer);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,7 +175,14 @@ static void name_peer(struct trma_peer *peer) {
     }
 }
 
-bool trma_node_peer_open_memory(struct trma_peer *peer) {
+/* The lowest that is free is taken, so that its number tells how many are open. */
+static bool is_among_the_last(int descriptor) {
+    const rlim_t most_part = 8;
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)descriptor > limit.rlim_cur / most_part;
+}
+
+bool trma_node_peer_open_memory(struct trma_peer *peer, bool is_needed) {
     if (peer->proc_pid == 0 || !atomic_load(&cma_is_allowed)) {
         return false;
     }
@@ -185,7 +193,7 @@ bool trma_node_peer_open_memory(struct trma_peer *peer) {
     snprintf(path, sizeof path, "/proc/%d/mem", (int)peer->proc_pid);
     int file = open(path, O_RDWR | O_CLOEXEC);
     uint64_t word = 0;
-    if (file < 0 ||
+    if (file < 0 || (!is_needed && is_among_the_last(file)) ||
         pread(file, &word, sizeof word, (off_t)peer->identity.probe_address) != (ssize_t)sizeof word ||
         word != peer->identity.probe_value) {
         if (file >= 0) {
@@ -236,7 +244,8 @@ static void probe_cma(struct trma_peer *peer) {
         return;
     }
     const char *refusal = try_system_call(peer);
-    peer->has_cma = refusal == NULL || trma_node_peer_open_memory(peer);
+    peer->is_file_only = refusal != NULL && trma_node_peer_open_memory(peer, true);
+    peer->has_cma = refusal == NULL || peer->is_file_only;
     peer->cma_reason = peer->has_cma ? NULL : refusal;
 }
 
@@ -263,7 +272,7 @@ static void probe_xpmem(struct trma_peer *peer) {
  */
 static bool pid_is_proven(const struct trma_peer *peer) {
     bool is_same_namespace = self.pid_namespace != 0 && self.pid_namespace == peer->identity.pid_namespace;
-    bool is_file = atomic_load_explicit(&peer->memory_file, memory_order_relaxed) != 0;
+    bool is_file = atomic_load_explicit(&peer->is_file_only, memory_order_relaxed);
     bool is_through_proc =
         peer->pid == peer->proc_pid && (is_file || peer->map_reason == trma_mem_door_proc.taken);
     return peer->pid != 0 && (is_same_namespace || (peer->has_cma && !is_file) || is_through_proc ||

@@ -50,12 +50,13 @@ struct trma_peer {
     const char *cma_reason; /* why has_cma is false; static text in a user's words, NULL when it works */
     int64_t xpmem_access;   /* by which its private memory is attached, tried as CMA is; 0: it cannot be */
     pid_t pid; /* the peer's pid as *this* process names it, for process_vm_*; 0 when it cannot be named */
-    pid_t proc_pid;         /* the peer's number in /proc as this process sees it; 0 when it is not shown */
-    uint64_t start_time;    /* of the peer, as this process reads it; 0 when unknown */
-    uint32_t doors_refused; /* for mem_door.c: ways that this peer has refused */
-    uint32_t door_proven;   /* for mem_door.c: the way that last led to this peer */
-    atomic_int memory_file; /* 1 + a descriptor of the peer's /proc/<pid>/mem, which serves as CMA where the
-                               system calls are refused; 0: none */
+    pid_t proc_pid;           /* the peer's number in /proc as this process sees it; 0 when it is not shown */
+    uint64_t start_time;      /* of the peer, as this process reads it; 0 when unknown */
+    uint32_t doors_refused;   /* for mem_door.c: ways that this peer has refused */
+    uint32_t door_proven;     /* for mem_door.c: the way that last led to this peer */
+    atomic_int memory_file;   /* 1 + a descriptor of the peer's /proc/<pid>/mem; 0: none (yet) */
+    atomic_bool is_file_only; /* the system calls of CMA are refused: the file serves for everything */
+    atomic_uint small_transfers;      /* for move_copy_cma.c: that went without the file */
     _Atomic(struct trma_gate *) gate; /* the peer's, mapped here; set by every team with it, always to the
                                          same, NULL before */
     int beacon; /* for node_peer.c: descriptor of the beacon, kept only where the pid cannot be named; else -1
@@ -83,11 +84,11 @@ enum trma_status trma_node_peer_acquire(const struct trma_identity *identity, st
 void trma_node_peer_release(struct trma_peer *peer);
 
 /*
- * Opens the peer's memory as a file, for when process_vm_readv is refused: it asks the kernel for the same
- * right, but by system calls that no container's profile refuses. False when that is refused as well, or when
- * the file is not this peer's. Thread-safe.
+ * Opens the peer's memory as a file: that asks the kernel for the same right as process_vm_readv, but by
+ * system calls that no container's profile refuses, and only once. False when it is refused, when the file
+ * is not this peer's, or, unless it `is_needed`, when it would take one of the last descriptors. Thread-safe.
  */
-bool trma_node_peer_open_memory(struct trma_peer *peer);
+bool trma_node_peer_open_memory(struct trma_peer *peer, bool is_needed);
 
 /*
  * True unless the process has certainly ended (a zombie has ended). Costs a few system calls: for waiters,

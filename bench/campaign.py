@@ -35,6 +35,22 @@ def wait_for_quiet(limit_s):
     return False
 
 
+def same_apart_from_launch(job, kept):
+    """Whether `kept`, a job as it is stored, is of the same program in the same place."""
+    of_the_launch = ("launch", "args", "timeout_s", "estimate_s")
+    now = dataclasses.asdict(job)
+    return all(kept.get(name) == now[name] for name in now if name not in of_the_launch)
+
+
+def is_current(key, job, kept, fingerprint):
+    """Whether `kept` has the key that it would have now; `job` is one like it."""
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
+    try:
+        return fingerprint(type(job)(**fields)) == key
+    except TypeError:  # it was stored by another version of the suite
+        return False
+
+
 class Store:
     """Outcomes by fingerprint, in a file that is always whole: what was cut off goes on where it was."""
 
@@ -49,12 +65,13 @@ class Store:
     def get(self, key):
         return self.data["runs"].get(key)
 
-    def put(self, key, job, outcome):
-        what = dataclasses.asdict(job)
-        superseded = [old for old, run in self.data["runs"].items() if run["job"] == json.loads(json.dumps(what))]
-        for old in superseded:  # of another program or library
+    def put(self, key, job, outcome, fingerprint):
+        """What is kept of another program or library goes: all launches of the job, whatever their arguments were."""
+        outdated = [old for old, run in self.data["runs"].items()
+                    if same_apart_from_launch(job, run["job"]) and not is_current(old, job, run["job"], fingerprint)]
+        for old in outdated:
             del self.data["runs"][old]
-        self.data["runs"][key] = {"job": what, "outcome": dataclasses.asdict(outcome),
+        self.data["runs"][key] = {"job": dataclasses.asdict(job), "outcome": dataclasses.asdict(outcome),
                                   "date": time.strftime("%Y-%m-%d %H:%M:%S %z")}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = self.path.with_suffix(".new")
@@ -136,7 +153,7 @@ class Campaign:
                 self.progress.show("waiting until other processes leave the machine alone", self.left())
                 wait_for_quiet(self.quiet_wait_s)
         self.pending.remove(job)
-        self.store.put(key, job, outcome)
+        self.store.put(key, job, outcome, self.programs.fingerprint)
         # A host that is wrong, hangs or crashes by itself is a fact about it; everything else that goes wrong is an error.
         if outcome.status == "failed" or (outcome.status != "ok" and job.variant != ALONE):
             self.failures.append((job, outcome))

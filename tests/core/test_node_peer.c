@@ -246,7 +246,8 @@ static void judge_in_namespace_inner(struct stage *stage) {
     /* /proc is still that of the outer namespace: it leads to the peer's files, under a pid that is of no use
      * here. */
     struct trma_peer *peer = acquire(&stage->identities[0]);
-    CHECK(peer->has_cma && peer->is_file_only && peer->memory_file != 0 && peer->pid == 0 && peer->proc_pid != 0);
+    CHECK(peer->has_cma && peer->is_file_only && peer->memory_file != 0 && peer->pid == 0 &&
+          peer->proc_pid != 0);
     CHECK(peer->is_mapped && strcmp(peer->map_reason, "mapped through /proc/<pid>/fd") == 0);
     CHECK(trma_node_peer_is_alive(peer));
     trma_node_peer_release(peer);

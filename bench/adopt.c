@@ -85,53 +85,73 @@ static double random_us(const uint64_t *words, size_t n, long reads) {
     return at == 0 ? us + 1e-9 : us;
 }
 
-static void compute(const struct bench *bench, const char *flavour, void *memory, size_t bytes) {
-    static struct bench_samples triad, reads;
+/* What an owner computes on. */
+struct place {
+    char flavour[32];
+    void *memory;
+    struct bench_samples triad, reads;
+};
+
+/* On all places in turns, every other time the other way round: they are compared. */
+static void compute(const struct bench *bench, struct place *places, int count, size_t bytes) {
     size_t n = bytes / 3 / sizeof(double);
-    triad.count = reads.count = 0;
     for (int i = -1; i < bench->options.reps; i++) {
-        double triad_time = triad_us(memory, n);
-        double read_time = random_us(memory, bytes / 8, 2000000);
-        if (i >= 0) {
-            bench_sample(&triad, triad_time);
-            bench_sample(&reads, read_time);
+        for (int turn = 0; turn < count; turn++) {
+            struct place *place = &places[i % 2 == 0 ? turn : count - 1 - turn];
+            double triad_time = triad_us(place->memory, n);
+            double read_time = random_us(place->memory, bytes / 8, 2000000);
+            if (i >= 0) {
+                bench_sample(&place->triad, triad_time);
+                bench_sample(&place->reads, read_time);
+            }
         }
     }
-    struct bench_cell cell = {.mode = "owner",
-                              .op = "triad",
-                              .flavour = flavour,
-                              .size = (long long)bytes,
-                              .bytes = (double)(n * 24)};
-    bench_emit(bench, &cell, &triad, 0);
-    cell = (struct bench_cell){
-        .mode = "owner", .op = "random_read", .flavour = flavour, .size = (long long)bytes};
-    bench_emit(bench, &cell, &reads, 0);
+    for (int i = 0; i < count; i++) {
+        struct bench_cell cell = {.mode = "owner",
+                                  .op = "triad",
+                                  .flavour = places[i].flavour,
+                                  .size = (long long)bytes,
+                                  .bytes = (double)(n * 24)};
+        bench_emit(bench, &cell, &places[i].triad, 0);
+        cell = (struct bench_cell){
+            .mode = "owner", .op = "random_read", .flavour = places[i].flavour, .size = (long long)bytes};
+        bench_emit(bench, &cell, &places[i].reads, 0);
+    }
 }
 
-/* One rank computes at a time, the other has a small window. */
+/* One rank computes, the other has small windows. */
 static void owner(const struct bench *bench, size_t bytes) {
-    char *plain = map_memory(bytes);
-    size_t whole = bytes, mine = bench->rank == 0 ? bytes : 4096;
-    memset(plain, 0, mine);
-    if (bench->rank != 0)
-        bytes = mine;
-    compute(bench, "plain", plain, bytes);
-    char flavour[32];
-    for (int f = 0; bench_list_entry(bench->options.flavours, f, flavour, sizeof flavour); f++) {
-        MPI_Win win;
-        void *base = plain;
-        if (flavour[0] == 'c') {
-            win = create(plain, bytes, "always");
-        } else {
-            MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
-            memset(base, 0, bytes);
-        }
-        compute(bench, flavour, base, bytes);
-        MPI_Win_free(&win);
-        if (flavour[0] == 'c')
-            compute(bench, "freed", plain, bytes);
+    enum { PLAIN, FREED, FIRST_WINDOW, MOST = FIRST_WINDOW + 2 };
+    static struct place places[MOST];
+    MPI_Win wins[MOST];
+    size_t mine = bench->rank == 0 ? bytes : 4096;
+    int count = FIRST_WINDOW;
+    while (count < MOST && bench_list_entry(bench->options.flavours, count - FIRST_WINDOW,
+                                            places[count].flavour, sizeof places[count].flavour))
+        count++;
+    strcpy(places[PLAIN].flavour, "plain");
+    strcpy(places[FREED].flavour, "freed");
+    for (int i = 0; i < count; i++) {
+        struct place *place = &places[i];
+        bool is_allocated = strcmp(place->flavour, "allocate") == 0;
+        place->triad.count = place->reads.count = 0;
+        if (is_allocated)
+            MPI_Win_allocate((MPI_Aint)mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &place->memory, &wins[i]);
+        else
+            place->memory = map_memory(mine);
+        memset(place->memory, 0, mine);
+        if (i != PLAIN && !is_allocated)
+            wins[i] = create(place->memory, mine, "always");
+        if (i == FREED)
+            MPI_Win_free(&wins[i]);
     }
-    munmap(plain, whole);
+    compute(bench, places, count, mine);
+    for (int i = 0; i < count; i++) {
+        if (i >= FIRST_WINDOW)
+            MPI_Win_free(&wins[i]);
+        if (strcmp(places[i].flavour, "allocate") != 0)
+            munmap(places[i].memory, mine);
+    }
 }
 
 static void cost(const struct bench *bench, const char *mode, const char *policy, size_t bytes,
@@ -202,7 +222,7 @@ static void cross(void *context, long iterations) {
 }
 
 static void cma(const struct bench *bench, size_t bytes) {
-    static struct bench_samples samples;
+    static struct bench_samples samples[2];
     struct crossing c = {.bench = bench, .here = bench_memory(bytes), .bytes = bytes};
     char *memory = bench_memory(bytes);
     bench_fill(c.here, bytes, 0);
@@ -213,18 +233,21 @@ static void cma(const struct bench *bench, size_t bytes) {
     c.there[1] = (long)memory;
     MPI_Bcast(c.there, 2, MPI_LONG, 1, MPI_COMM_WORLD);
     MPI_Win_lock_all(0, c.win);
-    for (int way = 0; way < 4; way++) {
-        static const char *const names[] = {"put", "bare_put", "get", "bare_get"};
-        const struct bench_task task = {.context = &c, .run = cross};
-        c.is_bare = way % 2 == 1;
-        c.is_put = way < 2;
-        bench_run(bench, &task, &samples);
-        struct bench_cell cell = {.mode = "cma",
-                                  .op = names[way],
-                                  .flavour = "create",
-                                  .size = (long long)bytes,
-                                  .bytes = (double)bytes};
-        bench_emit(bench, &cell, &samples, 0);
+    for (int way = 0; way < 2; way++) {
+        static const char *const names[][2] = {{"put", "bare_put"}, {"get", "bare_get"}};
+        c.is_put = way == 0;
+        struct crossing bare = c;
+        bare.is_bare = true;
+        const struct bench_task tasks[] = {{.context = &c, .run = cross}, {.context = &bare, .run = cross}};
+        bench_run_in_turns(bench, tasks, 2, samples);
+        for (int i = 0; i < 2; i++) {
+            struct bench_cell cell = {.mode = "cma",
+                                      .op = names[way][i],
+                                      .flavour = "create",
+                                      .size = (long long)bytes,
+                                      .bytes = (double)bytes};
+            bench_emit(bench, &cell, &samples[i], 0);
+        }
     }
     MPI_Win_unlock_all(c.win);
     bench_verify(bench, bench_wrong(bench->rank == 0 ? c.here : memory, bytes, 0, 0), "what was carried");

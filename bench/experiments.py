@@ -81,7 +81,7 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "adopt", "Windows on ordinary memory: their price by policy, and the owner's own computing",
         full=(("adopt", 2, ("--mode", "cma", "--size", "8,4K,64K,1M")),
-              ("adopt", 2, ("--mode", "owner", "--size", "512M", "--reps", "3")),
+              ("adopt", 2, ("--mode", "owner", "--size", "512M", "--reps", "5")),
               ("adopt", 2, ("--mode", "cost,cost_always,cost_never", "--size", "4K,1M,64M",
                             "--values", "0,10,100,1000,10000", "--reps", "5")),
               ("adopt", 2, ("--mode", "cost,cost_always,cost_never", "--size", "1G", "--values", "0,1000",

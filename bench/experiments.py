@@ -38,13 +38,13 @@ EXPERIMENTS = {e.name: e for e in (
         "skew", "Process skew: the origin's epoch while the target multiplies matrices",
         quick=(("skew", 2, ("--budget-ms", "250")),),
         full=(("skew", 2, ("--budget-ms", "1000")),),
-        limit=("--mode", "skew", "--budget-ms", "1000"),
+        limit=("--mode", "skew,memcpy", "--size", "256K", "--budget-ms", "1000"),
         quick_limit=("--mode", "skew", "--budget-ms", "150"), timeout_s=60),
     Experiment(
         "stall", "First operation on a window while the target computes for 200 ms",
         quick=(("stall", 2, ("--mode", "lock", "--op", "put", "--reps", "1")),
                ("stall", 2, ("--mode", "lock_all", "--reps", "1"))),
-        full=(("stall", 2, ("--reps", "5")),), timeout_s=60),
+        full=(("stall", 2, ("--reps", "5")),), limit=("--mode", "memcpy", "--size", "8"), timeout_s=60),
     Experiment(
         "latency", "Latency of one operation with its synchronisation",
         quick=(("latency", 2, ("--mode", "pscw,fence,lock,lock_all", "--op", "put,get", "--size", SMALL,
@@ -62,10 +62,10 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "rate", "Bandwidth of 32 operations per epoch, and message rate",
         full=(("rate", 2, WARM), ("rate", 2, ("--mode", "lock_all", "--size", "8", "--values", "1024", *WARM))),
-        limit=("--mode", "memcpy"), timeout_s=240),
+        limit=("--mode", "exchange,memcpy", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), timeout_s=240),
     Experiment(
         "sync", "Cost of synchronisation without data",
-        full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), timeout_s=240),
+        full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), limit=("--mode", "exchange", "--size", "8"), timeout_s=240),
     Experiment(
         "contend", "k origins update one target",
         full=_ranks("contend", (2, 3, 5, 9), *WARM), timeout_s=240),
@@ -74,7 +74,8 @@ EXPERIMENTS = {e.name: e for e in (
         full=(("overlap", 2, ()),), timeout_s=240),
     Experiment(
         "aggregate", "Bandwidth of k origins into one target",
-        full=_ranks("aggregate", (2, 3, 4, 5, 8), *WARM), timeout_s=240),
+        full=_ranks("aggregate", (2, 3, 4, 5, 8), *WARM), limit=("--mode", "exchange,memcpy", "--size", "64K,512K"),
+        timeout_s=240),
     Experiment(
         "window", "Creation and freeing of a window, and its memory",
         full=_ranks("window", (2, 4, 8)), timeout_s=120),

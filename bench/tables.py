@@ -33,6 +33,21 @@ def numbers_of(results, field, **wanted):
     return sorted({fields[field] for fields in cells_with(results, **wanted) if field in fields})
 
 
+LIMITS = (("exchange", "by hand"), ("memcpy", "memcpy"))
+LIMIT_HEAD = [title for _, title in LIMITS]
+
+
+def limit_columns(results, op, size, field="median_us", modes=("exchange", "memcpy"), **where):
+    """The same bytes by hand: two processes that exchange them over one shared mapping, and memcpy in one process. Empty
+    where that says nothing: for updates, and an exchange where the target is not told (one that is not in `modes`)."""
+    return [number_text(results.limit(mode=mode, op=op, size=size, **where) if mode in modes else None, field, "")
+            for mode, _ in LIMITS]
+
+
+TOLD = ("pscw", "fence")  # the synchronisations that tell the target
+UNTOLD = ("memcpy",)
+
+
 def skew_tables(results, titles):
     tables = []
     orders = numbers_of(results, "n", bench="skew")
@@ -52,6 +67,9 @@ def skew_tables(results, titles):
             if any(values.values()):
                 rows.append(["by hand (limit)", "mapped", "no MPI"] + [value_text(values[n]) for n in orders]
                             + [growth_text(values)])
+            copy = results.limit(mode="memcpy", op="put", size=SKEW_PIECE)
+            if copy:
+                rows.append(["memcpy (limit)", "", "no MPI"] + [time_text(SKEW_PIECES * copy.of())] * len(orders) + ["1.00"])
         head = ["host MPI", "window", ""] + [f"n = {n}" for n in orders] + (["256 : 0"] if side == "origin" else [])
         tables.append(Table(f"{EXPERIMENTS['skew'].title}: {side}'s time",
                             "origin: start, 16 puts of 256 KiB, complete; target: post, multiply two n x n matrices, wait",
@@ -61,6 +79,9 @@ def skew_tables(results, titles):
 
 def without_last_rule(rows):
     return rows[:-1] if rows and rows[-1] is None else rows
+
+
+SKEW_PIECES, SKEW_PIECE = 16, 256 << 10  # what the origin puts in an epoch
 
 
 def growth_text(values):
@@ -86,9 +107,10 @@ def stall_tables(results, titles):
             row = [title, sync.format(OPERATIONS[fields["op"]]), size_text(fields["size"])]
             for flavour, _ in FLAVOURS:
                 row += pair_columns(results, host, "stall", mode=fields["mode"], op=fields["op"], flavour=flavour)
-            rows.append(row)
+            rows.append(row + limit_columns(results, fields["op"], fields["size"], modes=UNTOLD))
         rows.append(None)
-    head = ["host MPI", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone", "TrueRMA", "ratio"]
+    head = ["host MPI", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone", "TrueRMA", "ratio",
+            *LIMIT_HEAD]
     return [Table(EXPERIMENTS["stall"].title, "the origin's time for it; the target calls no MPI meanwhile", head,
                   without_last_rule(rows), 3)]
 
@@ -113,10 +135,10 @@ def latency_tables_of(results, titles, where):
             row = [MODES[mode], OPERATIONS[op], size_text(size)]
             for flavour, _ in FLAVOURS:
                 row += pair_columns(results, host, "latency", mode=mode, op=op, size=size, flavour=flavour, **where)
-            by_hand = results.limit(mode="exchange", op=op, size=size, **where) if mode == "pscw" else None
-            rows.append(row + [time_text(by_hand.of(), by_hand.busy) if by_hand else ""])
+            modes = ("exchange", "memcpy") if mode in TOLD else UNTOLD
+            rows.append(row + limit_columns(results, op, size, modes=modes, **where))
         head = ["synchronisation", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone",
-                "TrueRMA", "ratio", "by hand"]
+                "TrueRMA", "ratio", *LIMIT_HEAD]
         place = f", {where['placement']}" if where else ""
         tables.append(Table(f"{EXPERIMENTS['latency'].title}: {title}{place}",
                             "two pinned ranks; ratio: how many times faster with TrueRMA", head, rows, 3))
@@ -264,6 +286,19 @@ GENERIC = {
 }
 
 
+LIMITED = {"rate": LIMIT_HEAD, "aggregate": LIMIT_HEAD, "sync": LIMIT_HEAD[:1]}
+
+
+def generic_limits(results, bench, fields, field):
+    """Of transfers the same bytes; of synchronisation without data a word to the other process by hand."""
+    if bench == "sync":
+        return limit_columns(results, "put", 8, field)[:1]
+    if bench not in LIMITED:
+        return []
+    told = fields.get("mode", "pscw") in TOLD
+    return limit_columns(results, fields.get("op", "put"), fields["size"], field, ("exchange", "memcpy") if told else UNTOLD)
+
+
 def generic_tables(results, titles, bench):
     """One table per host: a row per cell, each flavour alone and with TrueRMA, in the experiment's own unit."""
     unit, field = GENERIC[bench]
@@ -278,8 +313,8 @@ def generic_tables(results, titles, bench):
                 pair = results.pair(host, **dict(fields, flavour=flavour))
                 row += [number_text(value, field, results.mishap(host, variant, fields["bench"]))
                         for variant, value in zip((ALONE, WITH), pair)]
-            rows.append(row)
-        head = names + ["created: alone", "TrueRMA", "allocated: alone", "TrueRMA"]
+            rows.append(row + generic_limits(results, bench, fields, field))
+        head = names + ["created: alone", "TrueRMA", "allocated: alone", "TrueRMA"] + LIMITED.get(bench, [])
         note = f"in {unit}" if unit else "time"
         tables.append(Table(f"{EXPERIMENTS[bench].title}: {title}", note, head, rows, len(names)))
     return tables

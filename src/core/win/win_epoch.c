@@ -14,23 +14,28 @@ static void look_at_account(struct trma_window *window) {
 
 /*
  * Who only puts to mapped memory, or updates it, never waits for its owner, and would not notice that it has
- * died: now and then a flush and an unlock look, at most five times a second.
+ * died: now and then a flush and an unlock look, at most five times a second. The clock is read after so many
+ * calls as were made in about that time, at most 4096.
  */
 static bool must_look(struct trma_window *window) {
-    enum { CALLS_PER_LOOK = 4096 };
+    enum { MOST_CALLS = 4096 };
     const uint64_t look_period_ns = 200000000;
 
     if (window->until_look > 1) {
         window->until_look--;
         return false;
     }
-    window->until_look = CALLS_PER_LOOK;
     uint64_t now = trma_node_clock_ns();
-    if (now - window->looked_ns < look_period_ns) {
-        return false;
+    uint64_t periods = (now - window->looked_ns) / look_period_ns;
+    if (periods == 0) {
+        window->calls_per_look *= window->calls_per_look < MOST_CALLS ? 2 : 1;
+    } else {
+        window->calls_per_look =
+            periods < window->calls_per_look ? window->calls_per_look / (uint32_t)periods : 1;
+        window->looked_ns = now;
     }
-    window->looked_ns = now;
-    return true;
+    window->until_look = window->calls_per_look;
+    return periods > 0;
 }
 
 static enum trma_status look_at(struct trma_window *window, const uint32_t *targets, uint32_t count) {

@@ -213,7 +213,10 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
                                           .crowded = team->waiter.crowded,
                                           .words = window->fence_words,
                                           .bells = team->bells};
-    window->until_look = 1; /* the short ways count it down to 0 */
+    /* They have all just made the window. */
+    window->looked_ns = trma_node_clock_ns();
+    window->calls_per_look = 16;
+    window->until_look = window->calls_per_look;
     *out = window;
     return TRMA_OK;
 }

@@ -118,7 +118,7 @@ struct trma_window {
     enum trma_access access;
     bool fence_used;          /* operations were issued since the last fence */
     atomic_bool has_stored;   /* some may have stored since the last flush: the next one must order that */
-    uint32_t until_look;      /* flushes and unlocks until the next look whether the members live */
+    uint32_t until_look;      /* flushes and unlocks until the clock is read: see must_look */
     bool is_exposed;          /* between post and wait */
     bool may_adopt;           /* this process's memory is private and may earn its adoption */
     uint64_t adopted_serial;  /* what this window has a share in; 0 when nothing is adopted */
@@ -130,7 +130,8 @@ struct trma_window {
     uint32_t n_posted; /* the group of post */
     uint32_t *post_group;
     uint32_t n_locked;
-    uint64_t looked_ns; /* when they were last seen alive */
+    uint64_t looked_ns;      /* when the members were last seen alive */
+    uint32_t calls_per_look; /* what until_look begins at */
     struct trma_barrier fence;
     struct trma_barrier_words **fence_words;
     struct trma_acc_presence **presences;

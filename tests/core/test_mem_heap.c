@@ -351,6 +351,48 @@ static void huge_pages_keep_the_content(void **state) {
     assert_true(trma_mem_heap_free(block));
 }
 
+static bool is_resident(const void *address, size_t size) {
+    static unsigned char pages[MIB];
+    uintptr_t low = (uintptr_t)address & ~(uintptr_t)4095;
+    size_t n = ((uintptr_t)address + size - low + 4095) / 4096;
+    assert_int_equal(mincore((void *)low, n * 4096, pages), 0);
+    for (size_t i = 0; i < n; i++) {
+        if ((pages[i] & 1) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Smaller blocks get the huge page that they lie in, whatever else lies there; small ones get none. */
+static void new_blocks_share_huge_pages(void **state) {
+    (void)state;
+    void *probe = allocate(TRMA_HEAP_DATA, 2 * TRMA_HUGE_PAGE, 1);
+    bool there_are_any = trma_mem_huge_populate(probe, 2 * TRMA_HUGE_PAGE, UINT64_MAX) != 0;
+    assert_true(trma_mem_heap_free(probe));
+    unsigned char *neighbours[8];
+    for (size_t i = 0; i < 8; i++) {
+        neighbours[i] = allocate(TRMA_HEAP_DATA, MIB / 2, 1);
+        memset(neighbours[i], (int)(i + 1), MIB / 2 - i);
+    }
+    unsigned char *block = allocate(TRMA_HEAP_DATA, MIB, 1);
+    unsigned char *small = allocate(TRMA_HEAP_DATA, MIB / 4, 1);
+    trma_mem_huge_populate_new(small, MIB / 4);
+    assert_false(is_resident(small, MIB / 4));
+    trma_mem_huge_populate_new(block, MIB);
+    assert_true(!there_are_any || is_resident(block, MIB));
+    for (size_t i = 0; i < 8; i++) {
+        trma_mem_huge_populate_new(neighbours[i], MIB / 2);
+        for (size_t other = 0; other < 8; other++) {
+            assert_true(is_all(neighbours[other], (unsigned char)(other + 1), MIB / 2 - other));
+        }
+    }
+    for (size_t i = 0; i < 8; i++) {
+        assert_true(trma_mem_heap_free(neighbours[i]));
+    }
+    assert_true(trma_mem_heap_free(block) && trma_mem_heap_free(small));
+}
+
 /* A program that makes and frees big windows all the time pays for huge pages once, and then a small share of
  * its time. */
 static void new_memory_has_an_allowance(void **state) {
@@ -483,6 +525,7 @@ int main(void) {
         cmocka_unit_test(shares_tell_where_memory_lies),
         cmocka_unit_test(freed_stretches_give_pages_back),
         cmocka_unit_test(huge_pages_keep_the_content),
+        cmocka_unit_test(new_blocks_share_huge_pages),
         cmocka_unit_test(new_memory_has_an_allowance),
         cmocka_unit_test(random_blocks_keep_their_bytes),
         cmocka_unit_test(threads_share_the_heaps),

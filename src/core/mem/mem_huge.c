@@ -10,6 +10,7 @@
 #include "mem_adopt_pagemap.h"
 #include "mem_backing.h"
 #include "mem_raw.h"
+#include "mem_region.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
@@ -98,18 +99,42 @@ uint64_t trma_mem_huge_allowance(uint64_t age_ns, uint64_t spent_ns) {
     return allowed_ns > spent_ns ? allowed_ns - spent_ns : 0;
 }
 
-void trma_mem_huge_populate_new(void *address, size_t size) {
+/*
+ * A block that is smaller than a huge page, but not much, gets the one around it, if that belongs to its heap
+ * as a whole: its neighbours there will have the use of the rest.
+ */
+static bool widen(uintptr_t *address, size_t *size) {
+    const uintptr_t extent = *address & ~((uintptr_t)TRMA_HUGE_PAGE - 1);
+    bool is_ours = false;
+    if (*size < TRMA_HUGE_PAGE / 4) {
+        return false;
+    }
+    trma_mem_region_lock();
+    const struct trma_region *region = trma_mem_region_at(*address);
+    if (region != NULL) {
+        const uintptr_t base = (uintptr_t)region->base;
+        is_ours = extent >= base && extent + TRMA_HUGE_PAGE <= base + region->size;
+    }
+    trma_mem_region_unlock();
+    *address = extent;
+    *size = TRMA_HUGE_PAGE;
+    return is_ours;
+}
+
+void trma_mem_huge_populate_new(void *block, size_t size) {
     enum { PART = 16 };
+    uintptr_t address = (uintptr_t)block;
     static _Atomic uint64_t first_ns; /* the first call */
     static _Atomic uint64_t spent_ns;
     long pages = sysconf(_SC_AVPHYS_PAGES);
-    if (size < TRMA_HUGE_PAGE || pages <= 0 || size > (size_t)pages / PART * trma_mem_page_size()) {
+    if ((size < TRMA_HUGE_PAGE && !widen(&address, &size)) || pages <= 0 ||
+        size > (size_t)pages / PART * trma_mem_page_size()) {
         return;
     }
     uint64_t now = trma_node_clock_ns();
     uint64_t none = 0;
     (void)atomic_compare_exchange_strong(&first_ns, &none, now);
     (void)trma_mem_huge_populate(
-        address, size, trma_mem_huge_allowance(now - atomic_load(&first_ns), atomic_load(&spent_ns)));
+        (void *)address, size, trma_mem_huge_allowance(now - atomic_load(&first_ns), atomic_load(&spent_ns)));
     atomic_fetch_add(&spent_ns, trma_node_clock_ns() - now);
 }

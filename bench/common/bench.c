@@ -170,9 +170,23 @@ struct plan {
     int reps;        /* samples that its budget has room for */
 };
 
-/* Growing warm-ups, until one lasts long enough to tell how long an iteration takes. With more ranks than
- * CPUs that some iterations take long may be the time until each rank has had its turn: more of them must
- * take longer. */
+/* Growing warm-ups, until one lasts long enough to tell how long an iteration takes: *us. With more ranks
+ * than CPUs that some iterations take long may be the time until each rank has had its turn: more of them
+ * must take longer. Returns the iterations of the last one. */
+static long grow(const struct bench *bench, const struct bench_task *task, double sample_us, double *us) {
+    long iterations = task->least > 0 ? task->least : 1;
+    double last_us = 0;
+    *us = slowest(sample(bench, task, iterations));
+    while (iterations < (1L << 24) &&
+           (*us * (double)iterations < sample_us / 4 ||
+            (bench_is_crowded(bench) && (last_us == 0 || *us * (double)iterations < 2 * last_us)))) {
+        last_us = *us * (double)iterations;
+        iterations *= 4;
+        *us = slowest(sample(bench, task, iterations));
+    }
+    return iterations;
+}
+
 static struct plan plan_for(const struct bench *bench, const struct bench_task *task) {
     const struct bench_options *options = &bench->options;
     const double budget_us = options->budget_ms * 1e3;
@@ -180,19 +194,15 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
     const long least = task->least > 0 ? task->least : 1;
     const int fewest = options->reps < 5 ? options->reps : 5;
 
-    long iterations = least;
-    double us = slowest(sample(bench, task, iterations));
-    double last_us = 0;
-    while (iterations < (1L << 24) &&
-           (us * (double)iterations < sample_us / 4 ||
-            (bench_is_crowded(bench) && (last_us == 0 || us * (double)iterations < 2 * last_us)))) {
-        last_us = us * (double)iterations;
-        iterations *= 4;
-        us = slowest(sample(bench, task, iterations));
+    double us;
+    long iterations = grow(bench, task, sample_us, &us);
+    if (task->warm) {
+        for (double warm_us = 0; warm_us < options->warm_ms * 1e3; warm_us += us * (double)iterations)
+            us = slowest(sample(bench, task, iterations));
+        /* Warm, it may take a hundredth of what it took cold: as many iterations are wanted as of its like.
+         */
+        iterations = grow(bench, task, sample_us, &us);
     }
-    for (double warm_us = 0; task->warm && warm_us < options->warm_ms * 1e3;
-         warm_us += us * (double)iterations)
-        us = slowest(sample(bench, task, iterations));
     struct plan plan;
     if (task->each) { /* one row of iterations */
         long epochs = (long)(budget_us / us);
@@ -240,6 +250,19 @@ static void sample_quietly(const struct bench *bench, const struct bench_task *t
     }
 }
 
+/* Tasks that take about as long get equally many iterations: the first in a sample, with caches full of what
+ * was checked before, costs more than the others. */
+static void make_even(struct plan *plans, int count) {
+    const long about = 4;
+    for (int i = 0; i < count; i++) {
+        for (int other = 0; other < count; other++) {
+            long most = plans[other].iterations;
+            if (most > plans[i].iterations && most / about <= plans[i].iterations)
+                plans[i].iterations = most;
+        }
+    }
+}
+
 void bench_run_in_turns(const struct bench *bench, const struct bench_task *tasks, int count,
                         struct bench_samples *samples) {
     struct plan plans[BENCH_MAX_TURNS];
@@ -250,6 +273,7 @@ void bench_run_in_turns(const struct bench *bench, const struct bench_task *task
         samples[i].count = 0;
         samples[i].pace_ns = 0;
     }
+    make_even(plans, count);
     double before = ping(bench);
     if (tasks[0].each)
         sample_each(bench, &tasks[0], plans[0].iterations, &samples[0]);

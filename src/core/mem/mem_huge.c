@@ -9,6 +9,7 @@
 #include "../node/node_wait.h"
 #include "mem_adopt_pagemap.h"
 #include "mem_backing.h"
+#include "mem_heap.h"
 #include "mem_raw.h"
 #include "mem_region.h"
 
@@ -121,6 +122,18 @@ static bool widen(uintptr_t *address, size_t *size) {
     return is_ours;
 }
 
+/* Whether this process owns more shared memory than it ever did before. */
+static bool is_new_ground(void) {
+    static _Atomic size_t most;
+    size_t now;
+    size_t descriptors;
+    size_t before = atomic_load(&most);
+    trma_mem_heap_usage(&now, &descriptors);
+    while (now > before && !atomic_compare_exchange_weak(&most, &before, now)) {
+    }
+    return now > before;
+}
+
 void trma_mem_huge_populate_new(void *block, size_t size) {
     enum { PART = 16 };
     uintptr_t address = (uintptr_t)block;
@@ -129,6 +142,10 @@ void trma_mem_huge_populate_new(void *block, size_t size) {
     long pages = sysconf(_SC_AVPHYS_PAGES);
     if ((size < TRMA_HUGE_PAGE && !widen(&address, &size)) || pages <= 0 ||
         size > (size_t)pages / PART * trma_mem_page_size()) {
+        return;
+    }
+    if (is_new_ground()) {
+        (void)trma_mem_huge_populate((void *)address, size, UINT64_MAX);
         return;
     }
     uint64_t now = trma_node_clock_ns();

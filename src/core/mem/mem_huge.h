@@ -33,11 +33,11 @@ void trma_mem_huge_prepare_private(uintptr_t low, uintptr_t high);
 size_t trma_mem_huge_populate(void *address, size_t size, uint64_t budget_ns);
 
 /*
- * The same for memory that the program has just asked for, when it is a small part of what the node has left,
- * and as long as trma_mem_huge_allowance lets it: nobody knows yet how much of it will be touched, and a
- * program that makes and frees big windows all the time would have them zeroed each time (NWChem took twice
- * as long). A block from half a MiB on gets the huge page that it lies in: 1 MiB on small pages, put back
- * and forth, takes up to twice as long.
+ * The same for memory that the program has just asked for, when it is a small part of what the node has left.
+ * Where the process does not own more shared memory by it than ever before, only as long as
+ * trma_mem_huge_allowance lets it: a program that makes and frees big windows all the time would have them
+ * zeroed each time (NWChem took twice as long). A block from half a MiB on gets the huge page that it lies
+ * in: 1 MiB on small pages, put back and forth, takes up to twice as long.
  */
 void trma_mem_huge_populate_new(void *block, size_t size);
 

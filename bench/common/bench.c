@@ -197,8 +197,11 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
     double us;
     long iterations = grow(bench, task, sample_us, &us);
     if (task->warm) {
-        for (double warm_us = 0; warm_us < options->warm_ms * 1e3; warm_us += us * (double)iterations)
+        double warm_us = 0;
+        while (warm_us < options->warm_ms * 1e3) {
             us = slowest(sample(bench, task, iterations));
+            warm_us += us * (double)iterations;
+        }
         /* Warm, it may take a hundredth of what it took cold: as many iterations are wanted as of its like.
          */
         iterations = grow(bench, task, sample_us, &us);

@@ -73,7 +73,7 @@ def experiment_lines(machine, runs):
         for table in tables:
             lines += [markdown_of(table), ""]
     for table in best_tables(results, titles) + hot_tables(results, titles) + limit_tables(results):
-        lines += [markdown_of(table), ""]
+        lines += [markdown_of(table) if table.rows else f"## {table.title}\n\nNone.", ""]
     return lines, missing
 
 

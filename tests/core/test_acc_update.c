@@ -422,7 +422,7 @@ static void test_refusals(void **state) {
 
     if (world->n_reaches <= BY_CMA) {
         trma_move_layout_release(layout);
-        skip();
+        skip(); /* the kernel lets nobody use CMA here */
     }
     /* Memory that the target does not have, in the second stripe of the update. */
     char *room = mmap(NULL, 4 * TRMA_ACC_STRIPE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -31,12 +31,12 @@
     X(CHOICE, yield, "TRUERMA_YIELD", "auto", "auto|always|never", 0, 0,                                     \
       "whether blocking calls of an MPI that spins give their core away; auto: if ranks outnumber cores")    \
     X(CHOICE, adopt, "TRUERMA_ADOPT", "auto", "auto|always|never", 0, 0,                                     \
-      "whether the memory of MPI_Win_create may become a shared region in place")                            \
+      "whether ordinary memory that a window is made on may become a shared region in place")                \
     X(SWITCH, cma, "TRUERMA_CMA", "on", "on|off", 0, 0,                                                      \
-      "off keeps process_vm_readv and process_vm_writev from being used")                                    \
+      "off keeps process_vm_readv, process_vm_writev and /proc/<pid>/mem from being used")                   \
     X(SWITCH, xpmem, "TRUERMA_XPMEM", "on", "on|off", 0, 0,                                                  \
       "off keeps /dev/xpmem from being used where the kernel module is loaded")                              \
     X(SIZE, heap_chunk, "TRUERMA_HEAP_CHUNK", "64M", "bytes from 64K to 1G", 64ULL << 10, 1ULL << 30,        \
-      "size of the first shared piece that blocks of MPI_Alloc_mem and MPI_Win_allocate are cut from")
+      "size of the first shared piece that allocated memory and windows are cut from")
 
 #endif

@@ -54,6 +54,7 @@ static struct trma_team_block *take_block(void) {
     }
     atomic_store_explicit(&block->barrier.gathered, 0, memory_order_relaxed);
     atomic_store_explicit(&block->barrier.released, 0, memory_order_relaxed);
+    memset(&block->help, 0, sizeof block->help);
     memset(block->slots, 0, sizeof block->slots);
     return block;
 }
@@ -216,6 +217,10 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
         return status;
     }
     team->waiter.bell = team->bells[me];
+    team->help = (struct trma_help){.words = &team->blocks[me]->help,
+                                    .me = me,
+                                    .n_slots = size < TRMA_HELP_SLOTS ? size : TRMA_HELP_SLOTS};
+    team->waiter.help = &team->help;
     team->barrier = (struct trma_barrier){.size = size,
                                           .me = me,
                                           .crowded = team->waiter.crowded,

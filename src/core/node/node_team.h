@@ -8,6 +8,7 @@
 #include "../mem/mem_ticket.h"
 #include "../sync/sync_barrier.h"
 #include "../trma_status.h"
+#include "node_help.h"
 #include "node_peer.h"
 #include "node_wait.h"
 
@@ -27,6 +28,7 @@ enum { TRMA_TEAM_SLOT_BYTES = 512, TRMA_TEAM_CPU_WORDS = 16 };
 struct trma_team_block {
     struct trma_doorbell bell;
     struct trma_barrier_words barrier;
+    struct trma_help_words help;
     /* Two slots: whoever writes slot (e mod 2) for exchange e+2 has passed barrier e+1, which everybody
      * entered after reading e. */
     _Alignas(64) char slots[2][TRMA_TEAM_SLOT_BYTES];
@@ -54,6 +56,7 @@ struct trma_team {
     struct trma_barrier barrier;
     uint64_t *gate_serials;
     uint64_t *serials;         /* of the regions that hold the blocks, for release */
+    struct trma_help help;     /* for whom this process waits in the team, and asks others */
     struct trma_waiter waiter; /* how members wait for each other; bell is this member's own */
     bool all_have_cma;         /* this process can read and write every member's private memory */
 };

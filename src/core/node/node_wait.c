@@ -13,6 +13,8 @@ enum {
     YIELD_NS = 5000000,
     YIELDS_PER_PROGRESS = 8,
     PROGRESS_PERIOD_NS = 20000, /* while spinning: the host's progress costs up to a microsecond */
+    SPINS_AFTER_HELP = 256,     /* some 10 us: an origin that was helped may have more */
+    MOST_SPINS_OF_HELP = 4096,  /* without a look at anything else */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
     LIVENESS_PERIOD_NS = 200000000
 };
@@ -27,6 +29,23 @@ uint64_t trma_node_clock_ns(void) {
 static void poke(const struct trma_waiter *waiter) {
     if (waiter->progress) {
         waiter->progress();
+    }
+}
+
+/* Helps while the waiting goes on. Not when crowded: who does not spin cannot answer soon. */
+static void begin_help(const struct trma_waiter *waiter) {
+    if (waiter->help && !waiter->crowded) {
+        trma_node_help_begin(waiter->help);
+    }
+}
+
+static bool help(const struct trma_waiter *waiter) {
+    return waiter->help && waiter->help->is_attending && trma_node_help_serve(waiter->help);
+}
+
+static void end_help(const struct trma_waiter *waiter) {
+    if (waiter->help) {
+        trma_node_help_end(waiter->help);
     }
 }
 
@@ -48,6 +67,7 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
             if (ready(argument)) {
                 return true;
             }
+            (void)help(waiter);
             trma_node_relax();
         }
         /* The clock is looked at only now: most waits are shorter than it takes. */
@@ -65,12 +85,31 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
     }
 }
 
+/* Answers what is asked, and for a while what follows it: true when anything was. */
+static bool help_on(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+    bool has_helped = false;
+
+    for (unsigned i = 0, last = 0; i < MOST_SPINS_OF_HELP && i - last < SPINS_AFTER_HELP; i++) {
+        if (help(waiter)) {
+            has_helped = true;
+            last = i;
+        } else if (!has_helped || ready(argument)) {
+            break;
+        }
+        trma_node_relax();
+    }
+    return has_helped;
+}
+
 static bool yield(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
-    const uint64_t start = waiter->crowded ? 0 : trma_node_clock_ns();
+    uint64_t start = waiter->crowded ? 0 : trma_node_clock_ns();
 
     for (unsigned i = 1;; i++) {
         if (ready(argument)) {
             return true;
+        }
+        if (help_on(waiter, ready, argument)) {
+            start = trma_node_clock_ns(); /* it is not idle */
         }
         if (i % YIELDS_PER_PROGRESS == 0) {
             poke(waiter);
@@ -117,7 +156,10 @@ enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_
     if (guard) {
         pthread_mutex_unlock(guard);
     }
-    if (!spin(waiter, ready, argument) && !yield(waiter, ready, argument)) {
+    begin_help(waiter);
+    bool is_ready = spin(waiter, ready, argument) || yield(waiter, ready, argument);
+    end_help(waiter);
+    if (!is_ready) {
         status = sleep_until(waiter, ready, argument);
     }
     if (guard) {

@@ -8,6 +8,7 @@
 
 #include "../trma_status.h"
 #include "node_doorbell.h"
+#include "node_help.h"
 
 /*
  * Waiting, everywhere the same: spin briefly when cores are free, then yield, then sleep on the doorbell with
@@ -20,6 +21,7 @@ struct trma_waiter {
     bool crowded; /* more ranks than cores: do not spin, a spinner keeps the one it waits for off the core */
     uint32_t spin_us;       /* how long to spin before yielding, when not crowded */
     void (*progress)(void); /* pokes the host MPI; NULL: nothing to poke */
+    struct trma_help *help; /* origins that are served meanwhile, unless crowded; NULL: none */
     bool (*is_alive)(
         const void *team); /* false when a process has ended whom we might be waiting for; NULL: not asked */
     const void *team;

@@ -11,7 +11,7 @@
 #include "win_window.h"
 
 /*
- * Measured here (docs/design.md): adopting and giving back cost 0.2 ms together in a process of some hundred
+ * Measured here (docs/design.md): adopting and giving back cost 0.25 ms together in a process of some hundred
  * mappings (where the kernel can be asked for one of them, mem_adopt_query.h), and 0.48 ms for each MiB that
  * has been touched when all ranks do it at once. What was never touched costs next to nothing. How much that
  * is takes time to find out as well, 2 us for each MiB: it is asked when the traffic has paid for the rest.
@@ -19,10 +19,11 @@
  * elsewhere. An update reads and writes: twice that.
  */
 enum {
-    PRICE_FIXED_NS = 200000,
+    PRICE_FIXED_NS = 250000,
     PRICE_PER_KIB_NS = 470,
     PRICE_LOOK_PER_KIB_NS = 2,
     SAVED_PER_OPERATION_NS = 1000,
+    SAVED_PER_HELP_NS = 120,
     SAVED_PER_KIB_NS = 80,
     WORTH_COUNTING = 16 << 20 /* bytes that are touched: so many are counted whatever has been earned */
 };
@@ -113,6 +114,7 @@ static void adopt_window(struct trma_window *window) {
     window->may_adopt = false;
     if (adopt((void *)self->base, self->size, &share, &reason) == TRMA_OK) {
         window->adopted_serial = share.ticket.serial;
+        trma_win_window_need_help(window, false);
         publish(window, &share);
     } else {
         window->adopt_reason = reason;
@@ -183,9 +185,8 @@ void trma_win_adopt_follow(struct trma_window *window, uint32_t index) {
     trma_win_target_map(window, index, &share, base);
 }
 
-void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t bytes, bool is_update) {
+static void book(struct trma_window *window, uint32_t index, uint64_t saved) {
     struct trma_adopt_words *words = &window->targets[index].words->adopt;
-    uint64_t saved = (SAVED_PER_OPERATION_NS + bytes / 1024 * SAVED_PER_KIB_NS) << is_update;
 
     if (atomic_load_explicit(&words->price_ns, memory_order_relaxed)) {
         /* Sequentially consistent, both: see trma_win_adopt_look. */
@@ -197,6 +198,14 @@ void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t by
             atomic_store_explicit(&gate->wanted, 1, memory_order_release);
         }
     }
+}
+
+void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t bytes, bool is_update) {
+    book(window, index, (SAVED_PER_OPERATION_NS + bytes / 1024 * SAVED_PER_KIB_NS) << is_update);
+}
+
+void trma_win_adopt_earn_help(struct trma_window *window, uint32_t index) {
+    book(window, index, SAVED_PER_HELP_NS);
 }
 
 static bool has_published(const struct trma_target *target) {

@@ -129,6 +129,18 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
     if (is_put) {
         trma_win_note_store(window);
     }
+    struct trma_help_words *words = &window->team->blocks[index]->help;
+    if (!target->has_been_asked && size <= TRMA_HELP_BYTES && !window->team->waiter.crowded) {
+        /* It may be on its way to a wait. Where its memory has not been touched this saves a fault that takes
+         * the kernel 90 us from here, for a huge page, and 35 us there. */
+        target->has_been_asked = true;
+        trma_node_help_await(words);
+    }
+    if (trma_node_help_carry(&window->team->help, words, target->path.peer, is_put, local,
+                             target->base + offset, size)) {
+        trma_win_adopt_earn_help(window, index);
+        return true;
+    }
     if (!trma_move_dense(target->path.peer, (uintptr_t)local, target->base + offset, size, is_put)) {
         return false;
     }

@@ -208,6 +208,9 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         !cards[team->me].memory.ticket.serial && cards[team->me].size && team->size > 1) {
         trma_win_adopt_offer(window);
     }
+    trma_win_window_need_help(window, !window->is_threaded && !window->is_dynamic && team->size > 1 &&
+                                          cards[team->me].size && !cards[team->me].memory.ticket.serial &&
+                                          !options->by_xpmem);
     window->fence = (struct trma_barrier){.size = team->size,
                                           .me = team->me,
                                           .crowded = team->waiter.crowded,
@@ -221,7 +224,17 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     return TRMA_OK;
 }
 
+void trma_win_window_need_help(struct trma_window *window, bool needs_help) {
+    if (needs_help && !window->needs_help) {
+        window->team->help.windows++;
+    } else if (!needs_help && window->needs_help) {
+        window->team->help.windows--;
+    }
+    window->needs_help = needs_help;
+}
+
 void trma_win_window_destroy(struct trma_window *window) {
+    trma_win_window_need_help(window, false);
     trma_win_attachments_destroy(window->attachments);
     for (uint32_t i = 0; window->team && i < window->size; i++) {
         struct trma_target *target = &window->targets[i];

@@ -96,6 +96,7 @@ struct trma_target {
     uint32_t exposed;                /* exposure epochs opened for it as an origin */
     enum trma_lock_kind lock;
     bool in_start_group;
+    bool has_been_asked; /* for help (node_help.h) */
     struct trma_acc_context updates; /* for accumulates to it */
     unsigned adopt_version;          /* of what the target published about its adoption */
     struct trma_outstanding outstanding;
@@ -121,6 +122,7 @@ struct trma_window {
     uint32_t until_look;      /* flushes and unlocks until the clock is read: see must_look */
     bool is_exposed;          /* between post and wait */
     bool may_adopt;           /* this process's memory is private and may earn its adoption */
+    bool needs_help;          /* peers reach this process's memory by the kernel: counted in team->help */
     uint64_t adopted_serial;  /* what this window has a share in; 0 when nothing is adopted */
     const char *adopt_reason; /* why it was not adopted; static text, NULL when nothing was tried */
     uint32_t n_active;        /* targets whose `ready` is set in this epoch */
@@ -173,6 +175,9 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
 /* Frees this process's view and words. The caller has synchronised all members: nobody uses the window any
  * more. */
 void trma_win_window_destroy(struct trma_window *window);
+
+/* Says whether peers reach this process's memory by the kernel alone; false at first. Under the guard. */
+void trma_win_window_need_help(struct trma_window *window, bool needs_help);
 
 /* Takes a region into the target's path: its bytes are mapped from `base` (the region's start) on. Under the
  * guard, or before the window is used. */

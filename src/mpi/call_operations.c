@@ -124,9 +124,9 @@ static int move(struct trma_win *window, enum trma_count_kind kind, const struct
     return issue(window, &rma, code);
 }
 
-int trma_operation_put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
-                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                       MPI_Count target_count, MPI_Datatype target_datatype) {
+int trma_call_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                  MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype) {
     size_t bytes;
     void *target = open_first(window, origin_count, origin_datatype, target_rank, target_disp, target_count,
                               target_datatype, &bytes);
@@ -141,9 +141,9 @@ int trma_operation_put(struct trma_win *window, const void *origin_addr, MPI_Cou
     return move(window, TRMA_COUNT_PUT, &origin, target_rank, target_disp, target_count, target_datatype);
 }
 
-int trma_operation_get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
-                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                       MPI_Count target_count, MPI_Datatype target_datatype) {
+int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
+                  MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype) {
     size_t bytes;
     void *target = open_first(window, origin_count, origin_datatype, target_rank, target_disp, target_count,
                               target_datatype, &bytes);
@@ -216,14 +216,13 @@ static bool update_array(struct trma_win *window, const void *origin_addr, MPI_C
     const struct trma_type *type = trma_type_find(datatype);
     const struct trma_op *known = trma_op_find(op);
     size_t bytes;
-    char *local = NULL;
 
-    if ((uint32_t)rank < window->size) {
-        (void)trma_win_epoch_open(window->core, (uint32_t)rank);
-        local = trma_operation_quick(window, count, datatype, rank, disp, count, datatype, &bytes);
+    if (!type || type->element == TRMA_ELEMENT_MIXED || !known || !trma_op_is_allowed(known, type->element)) {
+        return false;
     }
-    if (!local || !type || type->element == TRMA_ELEMENT_MIXED || !known ||
-        !trma_op_is_allowed(known, type->element)) {
+    char *local = trma_operation_quick_array(window, type, count, rank, disp, &bytes);
+    if (__builtin_expect(!local, 0) &&
+        !(local = open_first(window, count, datatype, rank, disp, count, datatype, &bytes))) {
         return false;
     }
     struct trma_target *target = &window->core->targets[rank];

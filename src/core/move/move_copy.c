@@ -23,7 +23,12 @@ enum reach { REACH_MAPPED, REACH_REMOTE, REACH_MIXED };
 static atomic_size_t deferred_least = SIZE_MAX;
 static _Atomic(const struct trma_mover *) deferred_mover = NULL;
 
+atomic_bool trma_move_has_late_mover;
+
 void trma_move_mover_set(const struct trma_mover *mover, size_t least) {
+    if (mover != NULL) {
+        atomic_store_explicit(&trma_move_has_late_mover, true, memory_order_relaxed); /* from now on */
+    }
     /* Release: who sees the limit or the pointer sees the mover's table. A limit without mover, in between,
      * does no harm. */
     atomic_store_explicit(&deferred_mover, mover, memory_order_release);

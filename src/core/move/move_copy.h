@@ -64,6 +64,14 @@ enum trma_status trma_move_read(const struct trma_path *path, void *local, uintp
 enum trma_status trma_move_write(const struct trma_path *path, const void *local, uintptr_t target,
                                  size_t size);
 
+/* False when all movements are finished before the call that starts them returns: no mover has been set that
+ * may complete later. Then there is nothing to ask trma_move_test for. */
+extern atomic_bool trma_move_has_late_mover;
+static inline bool trma_move_may_be_late(void) {
+    /* Relaxed: it is set while nothing is outstanding, and movements are begun by who waits for them. */
+    return __builtin_expect(atomic_load_explicit(&trma_move_has_late_mover, memory_order_relaxed), 0);
+}
+
 /*
  * True when all movements counted in `outstanding` are finished; gives movers that need it a chance to go on.
  * Never blocks. Thread-safe.

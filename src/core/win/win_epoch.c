@@ -519,7 +519,7 @@ enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool
         enum trma_status seen = look_at(window, &index, 1);
         status = status ? status : seen;
         if (!local) {
-            trma_win_order_flush(window);
+            trma_win_order_flush(window, window->is_threaded);
         }
     }
     trma_win_guard_leave(window);
@@ -538,7 +538,7 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
             status = drain(window, &window->targets[window->active[i]], waited_ns);
         }
         if (!local) {
-            trma_win_order_flush(window);
+            trma_win_order_flush(window, window->is_threaded);
         }
     }
     trma_win_guard_leave(window);

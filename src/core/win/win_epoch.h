@@ -33,18 +33,22 @@ enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
 enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock_kind kind, uint32_t target,
                                       uint32_t ticket);
 
-/* True when the traffic to this process's memory has earned a look at its account (trma_win_adopt_look).
- * Relaxed: what is missed now is seen by the next call. */
+/* True when the traffic to this process's memory, which may be adopted, has earned a look at its account
+ * (trma_win_adopt_look). Relaxed: what is missed now is seen by the next call. */
 static inline bool trma_win_adopt_is_due(const struct trma_window *window) {
     const struct trma_adopt_words *words = &window->words->adopt;
 
-    return window->may_adopt && atomic_load_explicit(&words->earned_ns, memory_order_relaxed) >=
-                                    atomic_load_explicit(&words->price_ns, memory_order_relaxed);
+    return atomic_load_explicit(&words->earned_ns, memory_order_relaxed) >=
+           atomic_load_explicit(&words->price_ns, memory_order_relaxed);
 }
 
 /* True when calls must take the long way: threads need the guard, statistics are wanted, or this process's
  * memory may be adopted now. */
 static inline bool trma_win_is_special(const struct trma_window *window) {
+    /* One look at all three, which lie side by side. */
+    if (__builtin_expect(!window->counts_operations && !window->is_threaded && !window->may_adopt, 1)) {
+        return false;
+    }
     return window->is_threaded || window->counts_operations || trma_win_adopt_is_due(window);
 }
 
@@ -83,10 +87,7 @@ static inline enum trma_status trma_win_unlock_quick(struct trma_window *window,
     const enum trma_lock_kind kind = target->lock;
 
     if (trma_win_is_special(window) || (kind != TRMA_LOCK_EXCLUSIVE && kind != TRMA_LOCK_SHARED) ||
-        window->n_locked != 1 ||
-        /* Acquire: as trma_move_test. */
-        atomic_load_explicit(&target->outstanding.pending, memory_order_acquire) != 0 ||
-        --window->until_look == 0) {
+        window->n_locked != 1 || trma_move_may_be_late() || --window->until_look == 0) {
         return trma_win_unlock(window, index);
     }
     atomic_store_explicit(&target->ready, false, memory_order_relaxed);
@@ -121,8 +122,8 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local);
  * overtake the loads. Another thread may have been the one to flush and to clear the mark, which says nothing
  * of this thread's stores: with threads the fence is always full.
  */
-static inline void trma_win_order_flush(struct trma_window *window) {
-    if (!window->is_threaded && !atomic_load_explicit(&window->has_stored, memory_order_relaxed)) {
+static inline void trma_win_order_flush(struct trma_window *window, bool is_threaded) {
+    if (!is_threaded && !atomic_load_explicit(&window->has_stored, memory_order_relaxed)) {
         atomic_thread_fence(memory_order_acq_rel);
         return;
     }
@@ -130,20 +131,19 @@ static inline void trma_win_order_flush(struct trma_window *window) {
     atomic_store_explicit(&window->has_stored, false, memory_order_relaxed);
 }
 
-/* The short way of a flush, in line with the entry point. False: nothing was done, take trma_win_flush. */
+/* The short way of a flush, in line with the entry point. False: not all was done, take trma_win_flush. */
 static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t target) {
     struct trma_target *at = &window->targets[target];
 
     if (trma_win_is_special(window) ||
         (window->access != TRMA_ACCESS_LOCK_ALL &&
          (window->access != TRMA_ACCESS_LOCK || at->lock == TRMA_LOCK_NONE)) ||
-        /* Acquire: as trma_move_test. */
-        atomic_load_explicit(&at->outstanding.pending, memory_order_acquire) != 0 ||
-        --window->until_look == 0) {
+        trma_move_may_be_late()) {
         return false;
     }
-    trma_win_order_flush(window);
-    return true;
+    trma_win_order_flush(window, false); /* with threads the window is special */
+    /* After the fence, which waits for all stores before it. */
+    return --window->until_look != 0;
 }
 
 /* Orders the member's own loads and stores with what others did (the unified memory model needs no more than

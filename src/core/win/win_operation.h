@@ -50,18 +50,19 @@ enum trma_status trma_win_operation_issue(struct trma_window *window, const stru
 static inline void *trma_win_quick_address(struct trma_window *window, uint32_t target, int64_t displacement,
                                            size_t size) {
     struct trma_target *at = &window->targets[target];
-    /* Acquire: the place was stored before the span. */
-    uint64_t span = atomic_load_explicit(&at->quick_span, memory_order_acquire);
-    uint64_t offset;
+    int64_t distance;
 
-    /* Acquire: what opening the epoch made visible (the target's post, the lock) comes before our access.
-     * A negative displacement, and an offset below quick_low, are huge ones here and fail the comparison. */
+    /* Acquire: what opening the epoch made visible (the target's post, the lock) comes before our access. */
     if (!atomic_load_explicit(&at->ready, memory_order_acquire) ||
-        __builtin_mul_overflow((uint64_t)displacement, (uint64_t)at->disp_unit, &offset)) {
+        __builtin_mul_overflow(displacement, (int64_t)at->disp_unit, &distance)) {
         return NULL;
     }
-    offset -= at->quick_low;
-    return offset <= span && size <= span - offset ? at->quick_local + offset : NULL;
+    /* Acquire: the place was stored before the span. */
+    const uint64_t span = atomic_load_explicit(&at->quick_span, memory_order_acquire);
+    const uint64_t offset = (uint64_t)distance - at->quick_low;
+    /* A negative displacement or count, and an offset below quick_low, have the highest bit, which no span
+     * has; two without it have a sum. */
+    return (int64_t)(offset | size) >= 0 && offset + size <= span ? at->quick_local + offset : NULL;
 }
 
 /* To be called before the window's memory is stored to, except by what notes it itself (acc_update.h). */

@@ -115,13 +115,13 @@ struct trma_window {
     bool is_dynamic;
     bool counts_operations; /* statistics are wanted */
     bool is_threaded;       /* several threads may call at once: the guard is used */
+    bool may_adopt;         /* this process's memory is private and may earn its adoption */
     pthread_mutex_t guard;  /* protects everything private below and in the targets */
     enum trma_access access;
     bool fence_used;          /* operations were issued since the last fence */
     atomic_bool has_stored;   /* some may have stored since the last flush: the next one must order that */
     uint32_t until_look;      /* flushes and unlocks until the clock is read: see must_look */
     bool is_exposed;          /* between post and wait */
-    bool may_adopt;           /* this process's memory is private and may earn its adoption */
     bool needs_help;          /* peers reach this process's memory by the kernel: counted in team->help */
     uint64_t adopted_serial;  /* what this window has a share in; 0 when nothing is adopted */
     const char *adopt_reason; /* why it was not adopted; static text, NULL when nothing was tried */

@@ -152,7 +152,47 @@ static void end(struct latency *latency) {
     bench_window_free(latency->transfer.window);
 }
 
-/* The flavours in turns, a window of each alive, from and to one buffer: they are compared. */
+/* The limit of large transfers, a copy within the process: with all that a transfer has besides its calls
+ * (transfer_issue, transfer_done). */
+struct copy {
+    uint64_t *from, *to;
+    size_t size;
+    int rank;
+    bool is_get;
+    long wrong;
+};
+
+static void run_copy(void *context, long iterations) {
+    struct copy *copy = context;
+    const size_t last = copy->size / sizeof(uint64_t) - 1;
+    const uint64_t first_word = copy->from[0], last_word = copy->from[last];
+    if (copy->rank != 0)
+        return;
+    for (long i = 0; i < iterations; i++) {
+        uint64_t *marked = copy->is_get ? copy->to : copy->from;
+        marked[0] = copy->is_get ? 0 : (uint64_t)i;
+        marked[last] = marked[0];
+        memmove(copy->to, copy->from, copy->size);
+        __asm__ volatile("" ::: "memory"); /* every copy is made */
+        if (copy->is_get)
+            copy->wrong += (copy->to[0] != first_word) + (copy->to[last] != last_word);
+    }
+}
+
+static long check_copy(void *context) {
+    struct copy *copy = context;
+    return copy->wrong + (copy->rank == 0 && memcmp(copy->to, copy->from, copy->size) != 0);
+}
+
+/* Where it is one: an origin that tells nobody moves so many bytes that calling costs little. */
+static bool has_copy_for_limit(const struct bench *bench, const char *mode, const char *op, size_t size) {
+    const size_t least = 32 << 10;
+    bool is_move = strcmp(op, "put") == 0 || strcmp(op, "get") == 0;
+    return is_move && size >= least && strncmp(mode, "lock", 4) == 0 &&
+           strcmp(bench->options.flavours, program.flavours) == 0;
+}
+
+/* The flavours in turns, a window of each alive, from and to one buffer, and the limit: they are compared. */
 static void measure(const struct bench *bench, const char *mode, const char *op, size_t size) {
     static struct bench_samples samples[BENCH_MAX_TURNS];
     struct latency latency[BENCH_MAX_TURNS];
@@ -168,6 +208,17 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         task[count].warm = window[count].created;
         count++;
     }
+    const int windows = count;
+    struct copy copy = {.size = size, .rank = bench->rank, .is_get = strcmp(op, "get") == 0};
+    if (windows > 0 && has_copy_for_limit(bench, mode, op, size)) {
+        /* The last window is an allocated one; this rank's own memory in it is used by nothing else. */
+        uint64_t *own = (uint64_t *)window[windows - 1].base;
+        copy.from = copy.is_get ? own : buffer;
+        copy.to = copy.is_get ? buffer : own;
+        task[count] =
+            (struct bench_task){.context = &copy, .run = run_copy, .check = check_copy, .least = 10};
+        strcpy(flavour[count++], "memcpy");
+    }
     bench_run_in_turns(bench, task, count, samples);
     for (int i = 0; i < count; i++) {
         if (task[i].check == check_active) { /* an iteration went both ways */
@@ -177,7 +228,8 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour[i], .size = (long long)size};
         cell.bytes = (double)size;
         bench_emit(bench, &cell, &samples[i], 0);
-        end(&latency[i]);
+        if (i < windows)
+            end(&latency[i]);
     }
     free(buffer);
 }

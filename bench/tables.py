@@ -135,8 +135,11 @@ def latency_tables_of(results, titles, where):
             row = [MODES[mode], OPERATIONS[op], size_text(size)]
             for flavour, _ in FLAVOURS:
                 row += pair_columns(results, host, "latency", mode=mode, op=op, size=size, flavour=flavour, **where)
-            modes = ("exchange", "memcpy") if mode in TOLD else UNTOLD
-            rows.append(row + limit_columns(results, op, size, modes=modes, **where))
+            limits = limit_columns(results, op, size, modes=("exchange", "memcpy") if mode in TOLD else UNTOLD, **where)
+            beside = results.find(host, WITH, bench="latency", mode=mode, op=op, size=size, flavour="memcpy", **where)
+            if beside:  # in turns with these very cells
+                limits[-1] = number_text(beside, "median_us", "")
+            rows.append(row + limits)
         head = ["synchronisation", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone",
                 "TrueRMA", "ratio", *LIMIT_HEAD]
         place = f", {where['placement']}" if where else ""

@@ -60,7 +60,7 @@ void bench_run(const struct bench *bench, const struct bench_task *task, struct 
 
 /* The same for up to BENCH_MAX_TURNS tasks that are compared with each other (none of them `each`): a sample
  * of the first, one of the second and so on, then again; `samples` has an entry for each. */
-enum { BENCH_MAX_TURNS = 2 };
+enum { BENCH_MAX_TURNS = 3 };
 void bench_run_in_turns(const struct bench *bench, const struct bench_task *tasks, int count,
                         struct bench_samples *samples);
 

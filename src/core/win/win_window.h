@@ -96,7 +96,7 @@ struct trma_target {
     uint32_t exposed;                /* exposure epochs opened for it as an origin */
     enum trma_lock_kind lock;
     bool in_start_group;
-    bool has_been_asked; /* for help (node_help.h) */
+    bool has_been_asked;             /* for help (node_help.h) */
     struct trma_acc_context updates; /* for accumulates to it */
     unsigned adopt_version;          /* of what the target published about its adoption */
     struct trma_outstanding outstanding;

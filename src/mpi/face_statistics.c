@@ -85,10 +85,11 @@ static void print_json(FILE *out, const struct trma_win *window) {
         const struct trma_target *target = &core->targets[i];
         fprintf(out,
                 "%s{\"rank\": %u, \"path\": \"%s\", \"why\": \"%s\", \"deferred\": %" PRIu64
-                ", \"operations\": {",
+                ", \"helped\": %" PRIu64 ", \"operations\": {",
                 i ? ", " : "", i, trma_win_target_path_name(core, i),
                 target->path_reason ? target->path_reason : "",
-                atomic_load_explicit(&target->counts.deferred, memory_order_relaxed));
+                atomic_load_explicit(&target->counts.deferred, memory_order_relaxed),
+                atomic_load_explicit(&target->counts.helped, memory_order_relaxed));
         print_counts_json(out, &target->counts);
         fprintf(out, "}}");
     }
@@ -125,6 +126,10 @@ static void print_text(FILE *out, const struct trma_win *window) {
                         trma_win_count_name((enum trma_count_kind)kind), operations,
                         atomic_load_explicit(&target->counts.bytes[kind], memory_order_relaxed));
             }
+        }
+        uint64_t helped = atomic_load_explicit(&target->counts.helped, memory_order_relaxed);
+        if (helped) {
+            fprintf(out, "; %" PRIu64 " transfers by the target itself while it waited", helped);
         }
         fprintf(out, "\n");
     }

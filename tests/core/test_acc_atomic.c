@@ -434,7 +434,8 @@ static void check_dead_owner(unsigned held, uintptr_t address) {
     origin.context.wait = wait_for_child;
     origin.context.argument = &child;
     /* Target addresses choose the stripe; where the bytes are does not matter. */
-    origin.path = (struct trma_path){address, address + 64, arena->memory, &origin.peer};
+    origin.path = (struct trma_path){
+        .mapped_low = address, .mapped_high = address + 64, .local = arena->memory, .peer = &origin.peer};
     assert_int_equal(trma_move_layout_make_element(TRMA_ELEMENT_INT64, &layout), TRMA_OK);
     const struct trma_extent from = {layout, (uintptr_t)numbers, 4};
     const struct trma_extent to = {layout, address, 4};

@@ -87,8 +87,10 @@ static inline void origin_init(struct origin *origin, struct arena *arena, unsig
     }
     origin->peer.pid = arena->target;
     atomic_init(&origin->peer.has_cma, true);
-    origin->path =
-        (struct trma_path){low, is_mapped ? low + sizeof arena->memory : low, arena->memory, &origin->peer};
+    origin->path = (struct trma_path){.mapped_low = low,
+                                      .mapped_high = is_mapped ? low + sizeof arena->memory : low,
+                                      .local = arena->memory,
+                                      .peer = &origin->peer};
 }
 
 typedef void origin_body(struct origin *origin);

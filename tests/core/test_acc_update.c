@@ -82,7 +82,7 @@ static int world_open(void **state) {
     world->other.pid = getpid();
     atomic_init(&world->other.has_cma, true);
     world->context = (struct trma_acc_context){.domain = &world->domain, .me = 3, .wait = wait_never};
-    const struct trma_path by_cma = {1, 1, NULL, &world->other};
+    const struct trma_path by_cma = {.mapped_low = 1, .mapped_high = 1, .local = NULL, .peer = &world->other};
     char byte;
     world->n_reaches = trma_move_read(&by_cma, &byte, (uintptr_t)world->target, 1) ? BY_CMA : N_REACHES;
     world->random = UINT64_C(0x123456789ABCDEF);
@@ -100,19 +100,29 @@ static struct trma_path path_by(struct world *world, enum reach reach) {
     const uintptr_t low = (uintptr_t)world->target;
     switch (reach) {
     case BY_SELF:
-        return (struct trma_path){0, UINTPTR_MAX, NULL, &world->self};
+        return (struct trma_path){
+            .mapped_low = 0, .mapped_high = UINTPTR_MAX, .local = NULL, .peer = &world->self};
     case BY_MAPPING:
-        return (struct trma_path){low, low + TOTAL_BYTES, world->alias, &world->other};
+        return (struct trma_path){.mapped_low = low,
+                                  .mapped_high = low + TOTAL_BYTES,
+                                  .local = world->alias,
+                                  .peer = &world->other};
     case BY_CMA:
-        return (struct trma_path){low, low, NULL, &world->other};
+        return (struct trma_path){
+            .mapped_low = low, .mapped_high = low, .local = NULL, .peer = &world->other};
     default:
         if (random_below(&world->random, 2)) {
-            return (struct trma_path){low + HALF_BYTES - world->page, low + HALF_BYTES + world->page,
-                                      world->island, &world->other};
+            return (struct trma_path){.mapped_low = low + HALF_BYTES - world->page,
+                                      .mapped_high = low + HALF_BYTES + world->page,
+                                      .local = world->island,
+                                      .peer = &world->other};
         } else { /* borders that cut elements, where the bases lie */
             const size_t from = HALF_BYTES - random_below(&world->random, 400);
             const size_t to = HALF_BYTES + random_below(&world->random, 400);
-            return (struct trma_path){low + from, low + to, world->alias + from, &world->other};
+            return (struct trma_path){.mapped_low = low + from,
+                                      .mapped_high = low + to,
+                                      .local = world->alias + from,
+                                      .peer = &world->other};
         }
     }
 }

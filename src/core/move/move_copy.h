@@ -51,10 +51,12 @@ enum trma_status trma_move_get(const struct trma_path *path, const struct trma_e
                                const struct trma_extent *target, struct trma_outstanding *outstanding);
 
 /*
- * One stretch of the peer's private memory by CMA, without looking at anything first: the short way of a put
- * and a get. False: not all was carried, take the long way, which finds out why. Thread-safe.
+ * One stretch of the path's private memory, by the target's help or by CMA, without looking at anything
+ * first: the short way of a put and a get. False: not all was carried, take the long way, which finds out
+ * why. Thread-safe, unless the path has `help`.
  */
-bool trma_move_dense(struct trma_peer *peer, uintptr_t origin, uintptr_t target, size_t size, bool is_put);
+bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
+                     bool is_put);
 
 /*
  * Plain bytes of one stretch of the target, finished on return: what accumulate uses on memory that is not

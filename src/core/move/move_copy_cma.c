@@ -249,7 +249,13 @@ static enum trma_status carry_list(const struct trma_path *path, const struct tr
     return batch_carry(&batch);
 }
 
-bool trma_move_dense(struct trma_peer *peer, uintptr_t origin, uintptr_t target, size_t size, bool is_put) {
+bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
+                     bool is_put) {
+    struct trma_peer *peer = path->peer;
+    if (path->help != NULL &&
+        trma_node_help_carry(path->help, path->helper, peer, is_put, (void *)origin, target, size)) {
+        return true;
+    }
     const struct iovec local = {(void *)origin, size};
     const struct iovec remote = {(void *)target, size};
     const struct call call = {peer, is_put, &local, &remote, 1, 1};
@@ -265,7 +271,7 @@ bool trma_move_dense(struct trma_peer *peer, uintptr_t origin, uintptr_t target,
 static enum trma_status carry(const struct trma_path *path, const struct trma_pair *pairs, size_t n,
                               bool is_write) {
     if (n == 1 && pairs->count == 1 &&
-        trma_move_dense(path->peer, pairs->origin, pairs->target, pairs->length, is_write)) {
+        trma_move_dense(path, pairs->origin, pairs->target, pairs->length, is_write)) {
         return TRMA_OK;
     }
     if (!atomic_load_explicit(&path->peer->has_cma, memory_order_acquire)) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../node/node_help.h"
 #include "../node/node_peer.h"
 
 /*
@@ -21,6 +22,8 @@ struct trma_path {
     uintptr_t mapped_high; /* == mapped_low: nothing is mapped */
     char *local;           /* where mapped_low lies in this process */
     struct trma_peer *peer;
+    struct trma_help *help;         /* by which small transfers ask the target (node_help.h); NULL: never */
+    struct trma_help_words *helper; /* the target's; with `help` */
 };
 
 /* True when [address, address + size) lies wholly in the mapped part. */

@@ -181,6 +181,7 @@ bool trma_node_help_ask(struct trma_help *help, struct trma_help_words *target, 
     }
     atomic_store_explicit(owner, 0, memory_order_release);
     if (is_served) {
+        help->helped++;
         help->pause = 0;
     } else {
         help->pause = help->pause < MOST_PAUSE ? help->pause * 2 + 1 : help->pause;

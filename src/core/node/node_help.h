@@ -66,8 +66,9 @@ struct trma_help {
         uintptr_t number;
         bool is_writable;
     } proven[TRMA_HELP_PAGES];
-    uint32_t skips; /* as origin: so many transfers do not ask, */
-    uint32_t pause; /* and so many after the next that asked in vain */
+    uint32_t skips;  /* as origin: so many transfers do not ask, */
+    uint32_t pause;  /* and so many after the next that asked in vain */
+    uint64_t helped; /* transfers that targets did for it */
 };
 
 /*

@@ -204,8 +204,8 @@ void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t by
     book(window, index, (SAVED_PER_OPERATION_NS + bytes / 1024 * SAVED_PER_KIB_NS) << is_update);
 }
 
-void trma_win_adopt_earn_help(struct trma_window *window, uint32_t index) {
-    book(window, index, SAVED_PER_HELP_NS);
+void trma_win_adopt_earn_help(struct trma_window *window, uint32_t index, uint64_t transfers) {
+    book(window, index, transfers * SAVED_PER_HELP_NS);
 }
 
 static bool has_published(const struct trma_target *target) {

@@ -19,9 +19,12 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
             *path = target->path;
             return TRMA_OK;
         }
-        return trma_win_attached_find(&target->attached, &target->words->attached,
-                                      window->team->peers[rma->target], rma->place.address + (uintptr_t)low,
-                                      size, path);
+        const enum trma_status status = trma_win_attached_find(
+            &target->attached, &target->words->attached, window->team->peers[rma->target],
+            rma->place.address + (uintptr_t)low, size, path);
+        path->help = target->path.help;
+        path->helper = target->path.helper;
+        return status;
     }
     /* Signed: a negative displacement or lower bound must not wrap into the window. */
     int64_t first;
@@ -37,18 +40,11 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
     return TRMA_OK;
 }
 
-static enum trma_status perform_along(struct trma_window *window, const struct trma_rma *rma,
-                                      const struct trma_path *path) {
+static enum trma_status move_or_update(struct trma_window *window, const struct trma_rma *rma,
+                                       const struct trma_path *path) {
     struct trma_target *target = &window->targets[rma->target];
     const struct trma_acc_context *updates = &target->updates;
 
-    if (!rma->place.count || !rma->place.layout->size) {
-        return TRMA_OK;
-    }
-    if (!target->is_whole && !window->is_dynamic) {
-        trma_win_adopt_earn(window, rma->target, rma->place.layout->size * rma->place.count,
-                            rma->kind != TRMA_COUNT_PUT && rma->kind != TRMA_COUNT_GET);
-    }
     if (rma->kind != TRMA_COUNT_GET) {
         trma_win_note_store(window);
     }
@@ -73,6 +69,41 @@ static enum trma_status perform_along(struct trma_window *window, const struct t
         break;
     }
     return TRMA_ERR_ARGUMENT;
+}
+
+/* What the target has helped with until now; see book_private. */
+static uint64_t helped_until_now(const struct trma_target *target) {
+    return target->path.help ? target->path.help->helped : 0;
+}
+
+/* Books an operation on memory that is not wholly mapped; `helped_before`: see helped_until_now. */
+static void book_private(struct trma_window *window, uint32_t index, size_t bytes, bool is_update,
+                         uint64_t helped_before) {
+    struct trma_target *target = &window->targets[index];
+    const uint64_t transfers = helped_until_now(target) - helped_before;
+
+    if (transfers) {
+        atomic_fetch_add_explicit(&target->counts.helped, transfers, memory_order_relaxed);
+        trma_win_adopt_earn_help(window, index, transfers);
+    } else {
+        trma_win_adopt_earn(window, index, bytes, is_update);
+    }
+}
+
+static enum trma_status perform_along(struct trma_window *window, const struct trma_rma *rma,
+                                      const struct trma_path *path) {
+    struct trma_target *target = &window->targets[rma->target];
+    const uint64_t helped = helped_until_now(target);
+
+    if (!rma->place.count || !rma->place.layout->size) {
+        return TRMA_OK;
+    }
+    enum trma_status status = move_or_update(window, rma, path);
+    if (!target->is_whole) {
+        book_private(window, rma->target, rma->place.layout->size * rma->place.count,
+                     rma->kind != TRMA_COUNT_PUT && rma->kind != TRMA_COUNT_GET, helped);
+    }
+    return status;
 }
 
 /* True when the operation may be tried again after the kernel has refused a part of it. */
@@ -116,7 +147,7 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
     struct trma_target *target = &window->targets[index];
     uint64_t offset;
 
-    if (window->is_dynamic || window->is_threaded || window->counts_operations || target->is_whole || !size ||
+    if (window->is_dynamic || window->is_threaded || target->is_whole || !size ||
         !atomic_load_explicit(&target->ready, memory_order_acquire) ||
         __builtin_mul_overflow((uint64_t)displacement, (uint64_t)target->disp_unit, &offset) ||
         offset > target->size || size > target->size - offset) {
@@ -129,22 +160,20 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
     if (is_put) {
         trma_win_note_store(window);
     }
-    struct trma_help_words *words = &window->team->blocks[index]->help;
     if (!target->has_been_asked && size <= TRMA_HELP_BYTES && !window->team->waiter.crowded) {
         /* It may be on its way to a wait. Where its memory has not been touched this saves a fault that takes
          * the kernel 90 us from here, for a huge page, and 35 us there. */
         target->has_been_asked = true;
-        trma_node_help_await(words);
+        trma_node_help_await(target->path.helper);
     }
-    if (trma_node_help_carry(&window->team->help, words, target->path.peer, is_put, local,
-                             target->base + offset, size)) {
-        trma_win_adopt_earn_help(window, index);
-        return true;
-    }
-    if (!trma_move_dense(target->path.peer, (uintptr_t)local, target->base + offset, size, is_put)) {
+    const uint64_t helped = helped_until_now(target);
+    if (!trma_move_dense(&target->path, (uintptr_t)local, target->base + offset, size, is_put)) {
         return false;
     }
-    trma_win_adopt_earn(window, index, size, false);
+    book_private(window, index, size, false, helped);
+    if (window->counts_operations) {
+        trma_win_count(&target->counts, is_put ? TRMA_COUNT_PUT : TRMA_COUNT_GET, size);
+    }
     return true;
 }
 

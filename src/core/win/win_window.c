@@ -92,6 +92,10 @@ static enum trma_status find_path(struct trma_window *window, uint32_t member,
     target->size = card->size;
     target->disp_unit = card->disp_unit;
     target->path = (struct trma_path){.peer = peer};
+    if (!window->is_threaded) {
+        target->path.help = &window->team->help;
+        target->path.helper = &window->team->blocks[member]->help;
+    }
     if (peer->is_self && !window->is_dynamic) {
         /* One's own memory is at hand whatever it is. */
         struct trma_share self = {.mapped_low = card->base, .mapped_high = card->base + card->size};
@@ -208,9 +212,10 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         !cards[team->me].memory.ticket.serial && cards[team->me].size && team->size > 1) {
         trma_win_adopt_offer(window);
     }
-    trma_win_window_need_help(window, !window->is_threaded && !window->is_dynamic && team->size > 1 &&
-                                          cards[team->me].size && !cards[team->me].memory.ticket.serial &&
-                                          !options->by_xpmem);
+    const bool is_private =
+        window->is_dynamic || (cards[team->me].size && !cards[team->me].memory.ticket.serial);
+    trma_win_window_need_help(window,
+                              is_private && !window->is_threaded && team->size > 1 && !options->by_xpmem);
     window->fence = (struct trma_barrier){.size = team->size,
                                           .me = team->me,
                                           .crowded = team->waiter.crowded,

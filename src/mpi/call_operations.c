@@ -90,18 +90,6 @@ static bool carry_dense(struct trma_win *window, enum trma_count_kind kind, cons
                                     bytes, kind == TRMA_COUNT_PUT);
 }
 
-/*
- * The first operation of an epoch to its target finds it closed: now that it is open, the short way is. Where
- * the bytes of a put or get lie here; NULL: take the long way.
- */
-static void *open_first(struct trma_win *window, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                        int rank, MPI_Aint disp, MPI_Count count, MPI_Datatype datatype, size_t *bytes) {
-    return (uint32_t)rank < window->size && trma_win_epoch_open(window->core, (uint32_t)rank)
-               ? trma_operation_quick(window, origin_count, origin_datatype, rank, disp, count, datatype,
-                                      bytes)
-               : NULL;
-}
-
 static int move(struct trma_win *window, enum trma_count_kind kind, const struct side *origin, int rank,
                 MPI_Aint disp, MPI_Count count, MPI_Datatype datatype) {
     struct trma_rma rma = {.kind = kind};
@@ -127,15 +115,6 @@ static int move(struct trma_win *window, enum trma_count_kind kind, const struct
 int trma_call_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                   MPI_Datatype target_datatype) {
-    size_t bytes;
-    void *target = open_first(window, origin_count, origin_datatype, target_rank, target_disp, target_count,
-                              target_datatype, &bytes);
-
-    if (target) {
-        trma_win_note_store(window->core);
-        trma_move_copy_bytes(target, origin_addr, bytes);
-        return MPI_SUCCESS;
-    }
     struct side origin = {origin_addr, origin_count, origin_datatype};
 
     return move(window, TRMA_COUNT_PUT, &origin, target_rank, target_disp, target_count, target_datatype);
@@ -144,14 +123,6 @@ int trma_call_Put(struct trma_win *window, const void *origin_addr, MPI_Count or
 int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                   MPI_Datatype target_datatype) {
-    size_t bytes;
-    void *target = open_first(window, origin_count, origin_datatype, target_rank, target_disp, target_count,
-                              target_datatype, &bytes);
-
-    if (target) {
-        trma_move_fetch_bytes(origin_addr, target, bytes);
-        return MPI_SUCCESS;
-    }
     struct side origin = {origin_addr, origin_count, origin_datatype};
 
     return move(window, TRMA_COUNT_GET, &origin, target_rank, target_disp, target_count, target_datatype);
@@ -222,7 +193,8 @@ static bool update_array(struct trma_win *window, const void *origin_addr, MPI_C
     }
     char *local = trma_operation_quick_array(window, type, count, rank, disp, &bytes);
     if (__builtin_expect(!local, 0) &&
-        !(local = open_first(window, count, datatype, rank, disp, count, datatype, &bytes))) {
+        !(trma_operation_open(window, rank) &&
+          (local = trma_operation_quick_array(window, type, count, rank, disp, &bytes)))) {
         return false;
     }
     struct trma_target *target = &window->core->targets[rank];
@@ -340,26 +312,32 @@ static bool may_request(struct trma_win *window, int target_rank, int *code) {
 int trma_call_Rput(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                    MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
-    int code;
+    int code = MPI_SUCCESS;
 
     if (!may_request(window, target_rank, &code)) {
         return code;
     }
-    code = trma_call_Put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                         target_count, target_datatype);
+    if (!trma_quick_Put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                        target_count, target_datatype)) {
+        code = trma_call_Put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                             target_count, target_datatype);
+    }
     return request_after(window, code, request);
 }
 
 int trma_call_Rget(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
                    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                    MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
-    int code;
+    int code = MPI_SUCCESS;
 
     if (!may_request(window, target_rank, &code)) {
         return code;
     }
-    code = trma_call_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                         target_count, target_datatype);
+    if (!trma_quick_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                        target_count, target_datatype)) {
+        code = trma_call_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                             target_count, target_datatype);
+    }
     return request_after(window, code, request);
 }
 

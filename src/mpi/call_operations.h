@@ -6,6 +6,7 @@
 #include "face_type.h"
 #include "face_window.h"
 #include "move/move_bytes.h"
+#include "win/win_epoch.h"
 #include "win/win_operation.h"
 
 /*
@@ -51,6 +52,12 @@ static inline void *trma_operation_quick(struct trma_win *window, MPI_Count orig
         (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)origin_datatype);
     return type ? trma_operation_quick_array(window, type, origin_count, target_rank, target_disp, bytes)
                 : NULL;
+}
+
+/* Opens a target whose epoch's first operation this is, where that needs no more than a look: the short ways
+ * are open then. False: nothing has changed. */
+static inline bool trma_operation_open(struct trma_win *window, int target_rank) {
+    return (uint32_t)target_rank < window->size && trma_win_epoch_open(window->core, (uint32_t)target_rank);
 }
 
 /*

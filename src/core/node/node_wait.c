@@ -34,7 +34,7 @@ static void poke(const struct trma_waiter *waiter) {
 
 /* Helps while the waiting goes on. Not when crowded: who does not spin cannot answer soon. */
 static void begin_help(const struct trma_waiter *waiter) {
-    if (waiter->help && !waiter->crowded) {
+    if (waiter->help && waiter->help->windows && !waiter->crowded) {
         trma_node_help_begin(waiter->help);
     }
 }
@@ -44,7 +44,7 @@ static bool help(const struct trma_waiter *waiter) {
 }
 
 static void end_help(const struct trma_waiter *waiter) {
-    if (waiter->help) {
+    if (waiter->help && waiter->help->is_attending) {
         trma_node_help_end(waiter->help);
     }
 }
@@ -60,6 +60,7 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
         return false;
     }
 
+    const bool helps = waiter->help && waiter->help->is_attending;
     uint64_t start = 0;
     uint64_t poked = 0;
     for (;;) {
@@ -67,7 +68,9 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
             if (ready(argument)) {
                 return true;
             }
-            (void)help(waiter);
+            if (helps) {
+                (void)help(waiter);
+            }
             trma_node_relax();
         }
         /* The clock is looked at only now: most waits are shorter than it takes. */

@@ -88,6 +88,17 @@ static void carry_at_last(struct actor *actor, bool is_put, void *local, uintptr
     }
 }
 
+/* The target has looked at it and said no; not merely been deaf, nor not been asked. */
+static void be_refused(struct actor *actor, bool is_put, void *local, uintptr_t address, size_t size) {
+    const struct trma_help_slot *slot = &actor->team->blocks[TARGET]->help.slots[actor->me];
+
+    do {
+        actor->team->help.skips = 0;
+        CHECK(!carry_once(actor, is_put, local, address, size));
+        sched_yield();
+    } while (atomic_load(&slot->state) != TRMA_HELP_REFUSED);
+}
+
 /* Every size, within a page and across the border of two, there and back. */
 static void play_sizes(struct actor *actor) {
     if (actor->me == TARGET) {
@@ -144,9 +155,9 @@ static void play_bad_memory(struct actor *actor) {
     const uintptr_t place = scene_get(actor->scene, PLACE);
     char bytes[8] = {0};
     for (int i = 0; i < OFTEN; i++) {
-        CHECK(!carry_once(actor, true, bytes, place, sizeof bytes));
-        CHECK(!carry_once(actor, true, bytes, place + PAGE, sizeof bytes));
-        CHECK(!carry_once(actor, false, bytes, place + PAGE - 4, sizeof bytes));
+        be_refused(actor, true, bytes, place, sizeof bytes);
+        be_refused(actor, true, bytes, place + PAGE, sizeof bytes);
+        be_refused(actor, false, bytes, place + PAGE - 4, sizeof bytes);
         /* Having been read the page is still not one to write to. */
         actor->team->help.skips = 0;
         if (i == 0) {
@@ -189,6 +200,7 @@ static void play_in_vain(struct actor *actor) {
     CHECK(help->skips > 0); /* the next ones do not try */
     scene_set(actor->scene, STEP, 1);
     scene_await(actor->scene, STEP, 2);
+    help->skips = 0; /* it is the target that does not attend */
     CHECK(!carry_once(actor, true, one, scene_get(actor->scene, PLACE), sizeof one));
     scene_add(actor->scene, FINISHED, 1);
 }
@@ -284,6 +296,7 @@ static void play_dies(struct actor *actor) {
         CHECK(!carry_once(actor, true, word, scene_get(actor->scene, PLACE), sizeof word));
     }
     play_check_death(actor, TRMA_ERR_PEER_DEAD);
+    actor->team->help.skips = 0; /* it is the slot that is not free */
     CHECK(!carry_once(actor, true, word, scene_get(actor->scene, PLACE), sizeof word));
 }
 

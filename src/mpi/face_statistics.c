@@ -129,7 +129,7 @@ static void print_text(FILE *out, const struct trma_win *window) {
         }
         uint64_t helped = atomic_load_explicit(&target->counts.helped, memory_order_relaxed);
         if (helped) {
-            fprintf(out, "; %" PRIu64 " transfers by the target itself while it waited", helped);
+            fprintf(out, "; %" PRIu64 " pieces by the target itself while it waited", helped);
         }
         fprintf(out, "\n");
     }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "acc/acc_element.h"
 #include "face_crowd.h"
 #include "face_host.h"
 #include "face_log.h"
@@ -63,7 +64,8 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
     struct trma_team_card mine;
     struct trma_team_block *block = NULL;
     struct trma_team_options options = {.spin_us = (uint32_t)trma_knobs()->spin_us,
-                                        .progress = trma_host_progress};
+                                        .progress = trma_host_progress,
+                                        .update = trma_acc_combine_bytes};
     struct trma_team_card *cards = calloc((size_t)size, sizeof *cards);
     enum trma_status status = TRMA_ERR_NO_MEMORY;
 

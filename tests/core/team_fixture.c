@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "acc/acc_element.h"
 #include "mem/mem_heap.h"
 #include "move/move_bytes.h"
 #include "win/win_epoch.h"
@@ -51,7 +52,7 @@ void scene_gather(struct actor *actor, unsigned gate) {
 }
 
 static void join_team(struct actor *actor) {
-    static const struct trma_team_options options = {.spin_us = 20};
+    static const struct trma_team_options options = {.spin_us = 20, .update = trma_acc_combine_bytes};
     struct trma_team_block *block;
     const char *refusal = NULL;
     struct trma_team_card *card = &actor->scene->cards[actor->me];

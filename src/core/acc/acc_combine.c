@@ -44,3 +44,12 @@ void trma_acc_combine(enum trma_operation operation, enum trma_element element, 
         trma_acc_kernel_find(operation, element)(target, origin, n);
     }
 }
+
+bool trma_acc_combine_bytes(unsigned operation, unsigned element, void *target, const void *operands,
+                            size_t bytes) {
+    if (!trma_acc_operation_is_allowed(operation, element) || bytes % trma_acc_element_extent(element) != 0) {
+        return false;
+    }
+    trma_acc_combine(operation, element, target, operands, bytes / trma_acc_element_extent(element));
+    return true;
+}

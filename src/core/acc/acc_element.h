@@ -139,4 +139,9 @@ void trma_acc_copy(enum trma_element element, void *to, const void *from, size_t
 void trma_acc_combine(enum trma_operation operation, enum trma_element element, void *target,
                       const void *origin, size_t n);
 
+/* As trma_acc_combine with so many bytes, of elements without holes, asked for by another process: false, and
+ * nothing is done, when operation and element are none or do not fit. A trma_help_update. */
+bool trma_acc_combine_bytes(unsigned operation, unsigned element, void *target, const void *operands,
+                            size_t bytes);
+
 #endif

@@ -134,6 +134,55 @@ static enum trma_status combine_remotely(struct update *update, uintptr_t target
     return status;
 }
 
+static bool is_array(const struct trma_side *side, size_t n) {
+    return side->stride == (ptrdiff_t)side->shape->size && side->n >= n;
+}
+
+/* True when the target, which waits, may combine n elements of its memory with ours itself. */
+static bool may_be_helped(const struct update *update, size_t n) {
+    const struct trma_path *path = update->path;
+    const size_t bytes = n * update->shape->size;
+
+    return path->helper != NULL && is_array(&update->target, n) &&
+           (!update->has_origin || is_array(&update->origin, n)) &&
+           (!update->has_result || is_array(&update->result, n)) &&
+           trma_node_helper_knows(path->helper, update->target.address, bytes, true) &&
+           trma_node_helper_is_there(path->helper);
+}
+
+/* As combine_remotely, for arrays, by the target itself; what it did not do is done from here. */
+static enum trma_status combine_by_help(struct update *update, uintptr_t target, size_t n) {
+    const size_t size = update->shape->size;
+    const struct trma_help_job job = {.kind = update->has_result ? TRMA_HELP_FETCH : TRMA_HELP_UPDATE,
+                                      .is_proven = true,
+                                      .operation = update->operation,
+                                      .element = update->element,
+                                      .from =
+                                          update->has_origin ? (const char *)update->origin.address : NULL,
+                                      .to = update->has_result ? (char *)update->result.address : NULL,
+                                      .address = target,
+                                      .size = n * size,
+                                      .piece = trma_node_help_piece(n * size)};
+    const uint32_t done = trma_node_help_ask(update->path->helper, &job);
+    enum trma_status status = TRMA_OK;
+
+    for (size_t i = 0, rest = n; rest > 0 && status == TRMA_OK; i++) {
+        const size_t part = rest < job.piece / size ? rest : job.piece / size;
+        if ((done >> i & 1U) == 0) {
+            status = combine_remotely(update, target + i * job.piece, part, (ptrdiff_t)size);
+        } else {
+            if (update->has_origin) {
+                trma_acc_side_step(&update->origin, part);
+            }
+            if (update->has_result) {
+                trma_acc_side_step(&update->result, part);
+            }
+        }
+        rest -= part;
+    }
+    return status;
+}
+
 /* How many of the n elements from `address` on end within `bytes` bytes; the first one does. */
 static size_t count_within(const struct trma_side *target, size_t bytes) {
     const size_t span = target->shape->span;
@@ -168,7 +217,9 @@ static enum trma_status apply(struct update *update, size_t n) {
             n = 1;
         }
         update->work_done += CMA_STEP_COST;
-        enum trma_status status = combine_remotely(update, target->address, n, target->stride);
+        enum trma_status status = may_be_helped(update, n)
+                                      ? combine_by_help(update, target->address, n)
+                                      : combine_remotely(update, target->address, n, target->stride);
         if (status) {
             return status;
         }

@@ -34,6 +34,7 @@ struct batch {
 struct call {
     struct trma_peer *peer;
     bool is_write;
+    bool is_proof; /* that the memory is there and may be accessed: by file, that is not looked at */
     const struct iovec *local;
     const struct iovec *remote;
     size_t n_local;
@@ -131,7 +132,7 @@ static int file_for(const struct call *call) {
     if (atomic_load_explicit(&peer->is_file_only, memory_order_acquire)) {
         return file;
     }
-    if (call->n_local != 1 || call->n_remote != 1 || call->local->iov_len == 0 ||
+    if (call->is_proof || call->n_local != 1 || call->n_remote != 1 || call->local->iov_len == 0 ||
         call->local->iov_len > LARGEST) {
         return 0;
     }
@@ -203,8 +204,12 @@ static enum trma_status batch_carry(struct batch *batch) {
     while (batch->bytes > 0) {
         ssize_t carried = 0;
         int error = 0;
-        const struct call call = {batch->peer,         batch->is_write, batch->local.first,
-                                  batch->remote.first, batch->local.n,  batch->remote.n};
+        const struct call call = {.peer = batch->peer,
+                                  .is_write = batch->is_write,
+                                  .local = batch->local.first,
+                                  .remote = batch->remote.first,
+                                  .n_local = batch->local.n,
+                                  .n_remote = batch->remote.n};
         const enum trma_status status = call_kernel(&call, &carried, &error);
         if (status) {
             return status;
@@ -252,18 +257,32 @@ static enum trma_status carry_list(const struct trma_path *path, const struct tr
 bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
                      bool is_put) {
     struct trma_peer *peer = path->peer;
-    if (path->help != NULL &&
-        trma_node_help_carry(path->help, path->helper, peer, is_put, (void *)origin, target, size)) {
+    struct trma_helper *helper = path->helper;
+    const bool is_known = helper != NULL && trma_node_helper_knows(helper, target, size, is_put);
+
+    if (helper != NULL && trma_node_help_carry(helper, is_known, is_put, (void *)origin, target, size)) {
         return true;
     }
     const struct iovec local = {(void *)origin, size};
     const struct iovec remote = {(void *)target, size};
-    const struct call call = {peer, is_put, &local, &remote, 1, 1};
+    const struct call call = {.peer = peer,
+                              .is_write = is_put,
+                              .is_proof = helper != NULL && !is_known,
+                              .local = &local,
+                              .remote = &remote,
+                              .n_local = 1,
+                              .n_remote = 1};
     ssize_t carried = 0;
     int error = 0;
 
-    return atomic_load_explicit(&peer->has_cma, memory_order_acquire) &&
-           call_kernel(&call, &carried, &error) == TRMA_OK && !error && (size_t)carried == size;
+    if (!atomic_load_explicit(&peer->has_cma, memory_order_acquire) ||
+        call_kernel(&call, &carried, &error) != TRMA_OK || error || (size_t)carried != size) {
+        return false;
+    }
+    if (call.is_proof && !atomic_load_explicit(&peer->is_file_only, memory_order_acquire)) {
+        trma_node_helper_note(helper, target, size, is_put);
+    }
+    return true;
 }
 
 /* One dense stretch is what most operations are: no list is built for it. What the call leaves over, or fails

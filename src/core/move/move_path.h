@@ -22,8 +22,7 @@ struct trma_path {
     uintptr_t mapped_high; /* == mapped_low: nothing is mapped */
     char *local;           /* where mapped_low lies in this process */
     struct trma_peer *peer;
-    struct trma_help *help;         /* by which small transfers ask the target (node_help.h); NULL: never */
-    struct trma_help_words *helper; /* the target's; with `help` */
+    struct trma_helper *helper; /* by which the target is asked for help (node_help.h); NULL: never */
 };
 
 /* True when [address, address + size) lies wholly in the mapped part. */

@@ -45,15 +45,22 @@ static bool wait_for_owner(const struct trma_peer *peer, unsigned tries) {
     return tries % YIELDS_PER_LIVENESS || trma_node_peer_is_alive(peer);
 }
 
+bool trma_node_gate_try(struct trma_gate *gate) {
+    /* Sequentially consistent, as the owner's store to `closed` and load of `inside`: at least one of the two
+     * sees the other. */
+    atomic_fetch_add_explicit(&gate->inside, 1, memory_order_seq_cst);
+    if (!is_closed(gate, memory_order_seq_cst)) {
+        return true;
+    }
+    atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_relaxed);
+    return false;
+}
+
 enum trma_status trma_node_gate_enter(struct trma_gate *gate, const struct trma_peer *peer) {
     for (unsigned tries = 1;; tries++) {
-        /* Sequentially consistent, as the owner's store to `closed` and load of `inside`: at least one of the
-         * two sees the other. */
-        atomic_fetch_add_explicit(&gate->inside, 1, memory_order_seq_cst);
-        if (!is_closed(gate, memory_order_seq_cst)) {
+        if (trma_node_gate_try(gate)) {
             return TRMA_OK;
         }
-        atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_relaxed);
         if (!wait_for_owner(peer, tries)) {
             return TRMA_ERR_PEER_DEAD;
         }
@@ -79,7 +86,7 @@ bool trma_node_gate_close(struct trma_gate *gate) {
         return false;
     }
     uint64_t start = trma_node_clock_ns();
-    /* Sequentially consistent: see trma_node_gate_enter. A reader that saw the old number looks again. */
+    /* Sequentially consistent: see trma_node_gate_try. A reader that saw the old number looks again. */
     atomic_fetch_add_explicit(&gate->closed, 1, memory_order_seq_cst);
     while (atomic_load_explicit(&gate->inside, memory_order_seq_cst)) {
         if (trma_node_clock_ns() - start > close_timeout_ns) {

@@ -8,6 +8,7 @@
 
 #include "../mem/mem_ticket.h"
 #include "../trma_status.h"
+#include "node_help.h"
 
 /*
  * A process's gate: peers pass it while they write into its private memory by CMA, and the process closes it
@@ -21,6 +22,7 @@ struct trma_gate {
     atomic_uint wanted; /* an origin's traffic has earned an adoption: the owner looks at its windows when it
                            comes by */
     char padding[52];
+    struct trma_help_trays trays; /* the other way to that memory: there are some per process, too */
 };
 
 /* This process's own gate, made at the first call; NULL when no shared memory can be had. Thread-safe. */
@@ -32,6 +34,10 @@ struct trma_gate *trma_node_gate_self(void);
  */
 struct trma_peer;
 enum trma_status trma_node_gate_enter(struct trma_gate *gate, const struct trma_peer *peer);
+
+/* As trma_node_gate_enter, without waiting: false, and not inside, when it is closed. For the owner's own
+ * threads as well. */
+bool trma_node_gate_try(struct trma_gate *gate);
 
 static inline void trma_node_gate_leave(struct trma_gate *gate) {
     /* Release: what was written is there before the owner, who acquires, exchanges the page. */

@@ -65,6 +65,7 @@ struct trma_team {
 struct trma_team_options {
     uint32_t spin_us;
     void (*progress)(void);
+    trma_help_update *update; /* by which this process does updates for origins; NULL: it does none */
 };
 
 /* Fills this process's card, ranks_on_node apart, and allocates its block; *block goes to

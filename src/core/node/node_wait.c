@@ -32,24 +32,13 @@ static void poke(const struct trma_waiter *waiter) {
     }
 }
 
-/* Helps while the waiting goes on. Not when crowded: who does not spin cannot answer soon. */
-static void begin_help(const struct trma_waiter *waiter) {
-    if (waiter->help && waiter->help->windows && !waiter->crowded) {
-        trma_node_help_begin(waiter->help);
-    }
+/* Helps while the waiting goes on: true when this thread does. Not when crowded: who does not spin cannot
+ * answer soon. */
+static bool begin_help(const struct trma_waiter *waiter) {
+    return waiter->help && !waiter->crowded && trma_node_help_begin(waiter->help);
 }
 
-static bool help(const struct trma_waiter *waiter) {
-    return waiter->help && waiter->help->is_attending && trma_node_help_serve(waiter->help);
-}
-
-static void end_help(const struct trma_waiter *waiter) {
-    if (waiter->help && waiter->help->is_attending) {
-        trma_node_help_end(waiter->help);
-    }
-}
-
-static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+static bool spin(const struct trma_waiter *waiter, bool helps, trma_condition ready, void *argument) {
     if (waiter->crowded) {
         for (int i = 0; i < SPINS_WHEN_CROWDED; i++) {
             if (ready(argument)) {
@@ -60,7 +49,6 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
         return false;
     }
 
-    const bool helps = waiter->help && waiter->help->is_attending;
     uint64_t start = 0;
     uint64_t poked = 0;
     for (;;) {
@@ -69,7 +57,7 @@ static bool spin(const struct trma_waiter *waiter, trma_condition ready, void *a
                 return true;
             }
             if (helps) {
-                (void)help(waiter);
+                (void)trma_node_help_serve(waiter->help);
             }
             trma_node_relax();
         }
@@ -93,7 +81,7 @@ static bool help_on(const struct trma_waiter *waiter, trma_condition ready, void
     bool has_helped = false;
 
     for (unsigned i = 0, last = 0; i < MOST_SPINS_OF_HELP && i - last < SPINS_AFTER_HELP; i++) {
-        if (help(waiter)) {
+        if (trma_node_help_serve(waiter->help)) {
             has_helped = true;
             last = i;
         } else if (!has_helped || ready(argument)) {
@@ -104,14 +92,14 @@ static bool help_on(const struct trma_waiter *waiter, trma_condition ready, void
     return has_helped;
 }
 
-static bool yield(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+static bool yield(const struct trma_waiter *waiter, bool helps, trma_condition ready, void *argument) {
     uint64_t start = waiter->crowded ? 0 : trma_node_clock_ns();
 
     for (unsigned i = 1;; i++) {
         if (ready(argument)) {
             return true;
         }
-        if (help_on(waiter, ready, argument)) {
+        if (helps && help_on(waiter, ready, argument)) {
             start = trma_node_clock_ns(); /* it is not idle */
         }
         if (i % YIELDS_PER_PROGRESS == 0) {
@@ -159,9 +147,11 @@ enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_
     if (guard) {
         pthread_mutex_unlock(guard);
     }
-    begin_help(waiter);
-    bool is_ready = spin(waiter, ready, argument) || yield(waiter, ready, argument);
-    end_help(waiter);
+    const bool helps = begin_help(waiter);
+    bool is_ready = spin(waiter, helps, ready, argument) || yield(waiter, helps, ready, argument);
+    if (helps) {
+        trma_node_help_end(waiter->help);
+    }
     if (!is_ready) {
         status = sleep_until(waiter, ready, argument);
     }

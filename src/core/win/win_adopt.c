@@ -114,7 +114,9 @@ static void adopt_window(struct trma_window *window) {
     window->may_adopt = false;
     if (adopt((void *)self->base, self->size, &share, &reason) == TRMA_OK) {
         window->adopted_serial = share.ticket.serial;
-        trma_win_window_need_help(window, false);
+        if (share.mapped_low <= self->base && share.mapped_high >= self->base + self->size) {
+            trma_win_window_need_help(window, false);
+        }
         publish(window, &share);
     } else {
         window->adopt_reason = reason;
@@ -204,8 +206,8 @@ void trma_win_adopt_earn(struct trma_window *window, uint32_t index, uint64_t by
     book(window, index, (SAVED_PER_OPERATION_NS + bytes / 1024 * SAVED_PER_KIB_NS) << is_update);
 }
 
-void trma_win_adopt_earn_help(struct trma_window *window, uint32_t index, uint64_t transfers) {
-    book(window, index, transfers * SAVED_PER_HELP_NS);
+void trma_win_adopt_earn_help(struct trma_window *window, uint32_t index, uint64_t pieces) {
+    book(window, index, pieces * SAVED_PER_HELP_NS);
 }
 
 static bool has_published(const struct trma_target *target) {

@@ -50,8 +50,8 @@ void trma_win_adopt_follow(struct trma_window *window, uint32_t target);
 /* The origin's side: books an operation of `bytes` that went by CMA; an update is one that read and wrote. */
 void trma_win_adopt_earn(struct trma_window *window, uint32_t target, uint64_t bytes, bool is_update);
 
-/* As trma_win_adopt_earn, for transfers that the target did itself (node_help.h): they save little more. */
-void trma_win_adopt_earn_help(struct trma_window *window, uint32_t target, uint64_t transfers);
+/* As trma_win_adopt_earn, for pieces that the target did itself (node_help.h): they save little more. */
+void trma_win_adopt_earn_help(struct trma_window *window, uint32_t target, uint64_t pieces);
 
 /*
  * The origin's side, when the kernel refuses CMA to the target from now on: asks the owner to adopt, and

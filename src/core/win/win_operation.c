@@ -19,11 +19,15 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
             *path = target->path;
             return TRMA_OK;
         }
+        struct trma_helper *helper = trma_win_target_helper(window, rma->target);
+        const unsigned version = target->attached.version;
         const enum trma_status status = trma_win_attached_find(
             &target->attached, &target->words->attached, window->team->peers[rma->target],
             rma->place.address + (uintptr_t)low, size, path);
-        path->help = target->path.help;
-        path->helper = target->path.helper;
+        if (helper && target->attached.version != version) {
+            trma_node_helper_forget(helper);
+        }
+        path->helper = helper;
         return status;
     }
     /* Signed: a negative displacement or lower bound must not wrap into the window. */
@@ -35,6 +39,7 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
     }
     if (!target->is_whole) {
         trma_win_adopt_follow(window, rma->target);
+        target->path.helper = trma_win_target_helper(window, rma->target);
     }
     *path = target->path;
     return TRMA_OK;
@@ -71,20 +76,12 @@ static enum trma_status move_or_update(struct trma_window *window, const struct 
     return TRMA_ERR_ARGUMENT;
 }
 
-/* What the target has helped with until now; see book_private. */
-static uint64_t helped_until_now(const struct trma_target *target) {
-    return target->path.help ? target->path.help->helped : 0;
-}
-
-/* Books an operation on memory that is not wholly mapped; `helped_before`: see helped_until_now. */
+/* Books an operation on memory that is not wholly mapped, of which the target has done so many pieces. */
 static void book_private(struct trma_window *window, uint32_t index, size_t bytes, bool is_update,
-                         uint64_t helped_before) {
-    struct trma_target *target = &window->targets[index];
-    const uint64_t transfers = helped_until_now(target) - helped_before;
-
-    if (transfers) {
-        atomic_fetch_add_explicit(&target->counts.helped, transfers, memory_order_relaxed);
-        trma_win_adopt_earn_help(window, index, transfers);
+                         uint64_t helped) {
+    if (helped) {
+        atomic_fetch_add_explicit(&window->targets[index].counts.helped, helped, memory_order_relaxed);
+        trma_win_adopt_earn_help(window, index, helped);
     } else {
         trma_win_adopt_earn(window, index, bytes, is_update);
     }
@@ -92,16 +89,18 @@ static void book_private(struct trma_window *window, uint32_t index, size_t byte
 
 static enum trma_status perform_along(struct trma_window *window, const struct trma_rma *rma,
                                       const struct trma_path *path) {
-    struct trma_target *target = &window->targets[rma->target];
-    const uint64_t helped = helped_until_now(target);
+    /* By the path, not the target, which another thread may find to be mapped meanwhile. */
+    const bool is_private = path->helper != NULL || path->mapped_low == path->mapped_high;
+    const uint64_t before = is_private ? trma_node_help_received() : 0;
 
     if (!rma->place.count || !rma->place.layout->size) {
         return TRMA_OK;
     }
     enum trma_status status = move_or_update(window, rma, path);
-    if (!target->is_whole) {
+    if (is_private) {
         book_private(window, rma->target, rma->place.layout->size * rma->place.count,
-                     rma->kind != TRMA_COUNT_PUT && rma->kind != TRMA_COUNT_GET, helped);
+                     rma->kind != TRMA_COUNT_PUT && rma->kind != TRMA_COUNT_GET,
+                     trma_node_help_received() - before);
     }
     return status;
 }
@@ -142,35 +141,35 @@ enum trma_status trma_win_operation_perform(struct trma_window *window, const st
     return status ? status : perform_somehow(window, rma, &path, true);
 }
 
+/* Copies the path to a target that has private memory alone; false when a part is mapped. */
+static bool take_private_path(struct trma_window *window, uint32_t index, struct trma_path *path) {
+    trma_win_guard_enter(window);
+    trma_win_adopt_follow(window, index);
+    *path = window->targets[index].path;
+    path->helper = trma_win_target_helper(window, index);
+    trma_win_guard_leave(window);
+    return path->mapped_high == path->mapped_low;
+}
+
 bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_t displacement, void *local,
                               size_t size, bool is_put) {
     struct trma_target *target = &window->targets[index];
+    struct trma_path path;
     uint64_t offset;
 
-    if (window->is_dynamic || window->is_threaded || target->is_whole || !size ||
-        !atomic_load_explicit(&target->ready, memory_order_acquire) ||
+    if (window->is_dynamic || !size || !atomic_load_explicit(&target->ready, memory_order_acquire) ||
         __builtin_mul_overflow((uint64_t)displacement, (uint64_t)target->disp_unit, &offset) ||
-        offset > target->size || size > target->size - offset) {
-        return false;
-    }
-    trma_win_adopt_follow(window, index);
-    if (target->path.mapped_high != target->path.mapped_low) {
+        offset > target->size || size > target->size - offset || !take_private_path(window, index, &path)) {
         return false;
     }
     if (is_put) {
         trma_win_note_store(window);
     }
-    if (!target->has_been_asked && size <= TRMA_HELP_BYTES && !window->team->waiter.crowded) {
-        /* It may be on its way to a wait. Where its memory has not been touched this saves a fault that takes
-         * the kernel 90 us from here, for a huge page, and 35 us there. */
-        target->has_been_asked = true;
-        trma_node_help_await(target->path.helper);
-    }
-    const uint64_t helped = helped_until_now(target);
-    if (!trma_move_dense(&target->path, (uintptr_t)local, target->base + offset, size, is_put)) {
+    const uint64_t before = trma_node_help_received();
+    if (!trma_move_dense(&path, (uintptr_t)local, target->base + offset, size, is_put)) {
         return false;
     }
-    book_private(window, index, size, false, helped);
+    book_private(window, index, size, false, trma_node_help_received() - before);
     if (window->counts_operations) {
         trma_win_count(&target->counts, is_put ? TRMA_COUNT_PUT : TRMA_COUNT_GET, size);
     }

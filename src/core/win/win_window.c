@@ -70,6 +70,8 @@ void trma_win_target_map(struct trma_window *window, uint32_t index, const struc
     target->path.mapped_high = share->mapped_high;
     target->is_whole =
         !window->is_dynamic && trma_move_path_is_mapped(&target->path, target->base, target->size);
+    target->may_help &= !target->is_whole;
+    target->path.helper = NULL;
     target->path_reason =
         target->is_whole ? NULL : "pages at the window's edges are shared with other data of the target";
     if (!window->is_dynamic && !window->counts_operations) {
@@ -92,10 +94,6 @@ static enum trma_status find_path(struct trma_window *window, uint32_t member,
     target->size = card->size;
     target->disp_unit = card->disp_unit;
     target->path = (struct trma_path){.peer = peer};
-    if (!window->is_threaded) {
-        target->path.help = &window->team->help;
-        target->path.helper = &window->team->blocks[member]->help;
-    }
     if (peer->is_self && !window->is_dynamic) {
         /* One's own memory is at hand whatever it is. */
         struct trma_share self = {.mapped_low = card->base, .mapped_high = card->base + card->size};
@@ -150,6 +148,24 @@ static enum trma_status wait_for_stripe(void *argument, uint32_t owner, unsigned
     return trma_node_wait_step(&window->team->waiter, tries);
 }
 
+/* True when small transfers to the member's memory may be the member's to do. */
+static bool may_help(const struct trma_window_options *options, const struct trma_window_card *card) {
+    return !options->by_xpmem && (options->is_dynamic || (card->size && !card->memory.ticket.serial));
+}
+
+struct trma_helper *trma_win_target_helper(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+
+    if (!target->may_help) {
+        return NULL;
+    }
+    if (!target->helper) {
+        target->helper = trma_node_helper_create(&window->team->help, &window->team->blocks[index]->help,
+                                                 window->team->peers[index]);
+    }
+    return target->helper;
+}
+
 enum trma_status trma_win_window_create(struct trma_team *team, const struct trma_window_card *cards,
                                         struct trma_window_words *words,
                                         const struct trma_window_options *options, struct trma_window **out,
@@ -196,6 +212,7 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     for (uint32_t i = 0; i < team->size; i++) {
         struct trma_target *target = &window->targets[i];
         window->presences[i] = &target->words->presence;
+        target->may_help = i != team->me && may_help(options, &cards[i]);
         target->posted = &words->pairs[i].posted;
         target->completed = &target->words->pairs[team->me].completed;
         target->updates = (struct trma_acc_context){.domain = &target->words->updates,
@@ -212,10 +229,7 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
         !cards[team->me].memory.ticket.serial && cards[team->me].size && team->size > 1) {
         trma_win_adopt_offer(window);
     }
-    const bool is_private =
-        window->is_dynamic || (cards[team->me].size && !cards[team->me].memory.ticket.serial);
-    trma_win_window_need_help(window,
-                              is_private && !window->is_threaded && team->size > 1 && !options->by_xpmem);
+    trma_win_window_need_help(window, team->size > 1 && may_help(options, &cards[team->me]));
     window->fence = (struct trma_barrier){.size = team->size,
                                           .me = team->me,
                                           .crowded = team->waiter.crowded,
@@ -231,9 +245,10 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
 
 void trma_win_window_need_help(struct trma_window *window, bool needs_help) {
     if (needs_help && !window->needs_help) {
-        window->team->help.windows++;
+        /* Relaxed: a hint to waits. */
+        atomic_fetch_add_explicit(&window->team->help.windows, 1, memory_order_relaxed);
     } else if (!needs_help && window->needs_help) {
-        window->team->help.windows--;
+        atomic_fetch_sub_explicit(&window->team->help.windows, 1, memory_order_relaxed);
     }
     window->needs_help = needs_help;
 }
@@ -245,6 +260,7 @@ void trma_win_window_destroy(struct trma_window *window) {
         struct trma_target *target = &window->targets[i];
         trma_win_deferred_clear(target);
         trma_win_attached_clear(&target->attached, window->team->peers[i]);
+        free(target->helper);
         if (target->memory_serial) {
             trma_mem_map_release(target->memory_owner, target->memory_serial);
         }

@@ -96,14 +96,15 @@ struct trma_target {
     uint32_t exposed;                /* exposure epochs opened for it as an origin */
     enum trma_lock_kind lock;
     bool in_start_group;
-    bool has_been_asked;             /* for help (node_help.h) */
     struct trma_acc_context updates; /* for accumulates to it */
     unsigned adopt_version;          /* of what the target published about its adoption */
+    struct trma_helper *helper;      /* by which it is asked for help; made when needed, kept until the end */
     struct trma_outstanding outstanding;
     struct trma_deferred *first_deferred; /* operations that wait for its post, in order */
     struct trma_deferred *last_deferred;
     struct trma_attached attached; /* dynamic windows: our copy of what it has attached */
     struct trma_target_counts counts;
+    bool may_help;           /* small transfers may be asked for (node_help.h) */
     bool is_whole;           /* the whole memory of the target is mapped */
     const char *path_reason; /* why it is not mapped, in a user's words; NULL when it is */
 };
@@ -178,6 +179,10 @@ void trma_win_window_destroy(struct trma_window *window);
 
 /* Says whether peers reach this process's memory by the kernel alone; false at first. Under the guard. */
 void trma_win_window_need_help(struct trma_window *window, bool needs_help);
+
+/* By which the target may be asked for help with its private memory; NULL when it may not, or there is no
+ * memory for it. Under the guard. */
+struct trma_helper *trma_win_target_helper(struct trma_window *window, uint32_t target);
 
 /* Takes a region into the target's path: its bytes are mapped from `base` (the region's start) on. Under the
  * guard, or before the window is used. */

@@ -9,6 +9,9 @@
  * cost, cost_always, cost_never: a window on memory that was touched or not is made, carries `values` puts of
  * 8 bytes with a flush each, and is freed. All ranks together.
  *
+ * few_flush, few_lock, few_fence: a window of 1 MiB is made, carries `values` operations of `size` bytes,
+ * each with a flush, a lock or between fences, and is freed; otherwise its target waits. All ranks together.
+ *
  * cma: an operation and its flush on a window that is never adopted, and bare calls of process_vm_writev and
  * process_vm_readv in the same processes.
  *
@@ -27,12 +30,13 @@
 
 static const struct bench_program program = {.name = "adopt",
                                              .summary = "windows on ordinary memory, 2 ranks",
-                                             .modes =
-                                                 "owner,cost,cost_always,cost_never,cma,hammer,hammer_always",
+                                             .modes = "owner,cost,cost_always,cost_never,few_flush,few_lock,"
+                                                      "few_fence,cma,hammer,hammer_always",
+                                             .ops = "put,get,accumulate",
                                              .flavours = "create,allocate",
                                              .sizes = "4K,64M,512M",
                                              .values = "4",
-                                             .values_help = "cost: puts",
+                                             .values_help = "cost: puts; few: operations",
                                              .reps = 7};
 
 enum { HUGE = 2 << 20, CYCLES = 1000, THREADS = 4 };
@@ -189,6 +193,99 @@ static void cost(const struct bench *bench, const char *mode, const char *policy
     bench_emit(bench, &cell, &samples, 0);
 }
 
+enum few_way { FEW_FLUSH, FEW_LOCK, FEW_FENCE, FEW_WAYS };
+enum few_op { FEW_PUT, FEW_GET, FEW_ACCUMULATE, FEW_OPS };
+static const char *const few_modes[] = {"few_flush", "few_lock", "few_fence"};
+static const char *const few_ops[] = {"put", "get", "accumulate"};
+enum { FEW_BYTES = 1 << 20, FEW_PLACE = 64 };
+
+static void few_operate(MPI_Win win, enum few_way way, enum few_op op, char *here, int bytes) {
+    if (way == FEW_LOCK)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    switch (op) {
+    case FEW_PUT:
+        MPI_Put(here, bytes, MPI_BYTE, 1, FEW_PLACE, bytes, MPI_BYTE, win);
+        break;
+    case FEW_GET:
+        MPI_Get(here, bytes, MPI_BYTE, 1, FEW_PLACE, bytes, MPI_BYTE, win);
+        break;
+    default:
+        MPI_Accumulate(here, bytes / 8, MPI_UINT64_T, 1, FEW_PLACE, bytes / 8, MPI_UINT64_T, MPI_SUM, win);
+    }
+    if (way == FEW_FLUSH)
+        MPI_Win_flush(1, win);
+    else if (way == FEW_LOCK)
+        MPI_Win_unlock(1, win);
+}
+
+/* How many words are not what so many operations with the pattern `seed` make of the pattern 0, here at the
+ * origin or there at the target. */
+static long few_wrong(enum few_op op, const char *here, const char *there, size_t bytes, uint64_t seed,
+                      long count, bool is_origin) {
+    long wrong = 0;
+    if (op == FEW_GET)
+        return is_origin ? bench_wrong(here, bytes, 0, 0) : 0;
+    for (size_t i = 0; i < bytes / 8 && !is_origin; i++) {
+        uint64_t word;
+        memcpy(&word, there + i * 8, 8);
+        wrong += word != (op == FEW_PUT ? bench_word(seed, i)
+                                        : bench_word(0, i) + (uint64_t)count * bench_word(seed, i));
+    }
+    return wrong;
+}
+
+static void few(const struct bench *bench, enum few_way way, enum few_op op, size_t bytes, long count) {
+    static struct bench_samples samples;
+    char *here = bench_memory(bytes);
+    samples.count = 0;
+    for (int i = 0; i < bench->options.reps; i++) {
+        const uint64_t seed = (uint64_t)i + 1;
+        char *memory = bench_memory(FEW_BYTES);
+        memset(memory, 1, FEW_BYTES);
+        bench_fill(memory + FEW_PLACE, bytes, 0);
+        bench_fill(here, bytes, seed);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = bench_now_us();
+        MPI_Win win = create(memory, FEW_BYTES, NULL);
+        if (way == FEW_FLUSH)
+            MPI_Win_lock_all(0, win);
+        else if (way == FEW_FENCE)
+            MPI_Win_fence(0, win);
+        for (long k = 0; k < count; k++) {
+            if (bench->rank == 0)
+                few_operate(win, way, op, here, (int)bytes);
+            if (way == FEW_FENCE)
+                MPI_Win_fence(0, win);
+        }
+        if (way == FEW_FLUSH)
+            MPI_Win_unlock_all(win);
+        MPI_Win_free(&win);
+        double us = bench_now_us() - start;
+        MPI_Barrier(MPI_COMM_WORLD);
+        bench_verify(bench, few_wrong(op, here, memory + FEW_PLACE, bytes, seed, count, bench->rank == 0),
+                     "a few operations on a created window");
+        bench_sample(&samples, us);
+        free(memory);
+    }
+    free(here);
+    struct bench_cell cell = {.mode = few_modes[way],
+                              .op = few_ops[op],
+                              .flavour = "create",
+                              .size = (long long)bytes,
+                              .extra = {{.name = "puts", .value = (double)count}}};
+    bench_emit(bench, &cell, &samples, 0);
+}
+
+static void few_all(const struct bench *bench, size_t bytes, long count) {
+    for (int way = 0; way < FEW_WAYS; way++) {
+        for (int op = 0; op < FEW_OPS; op++) {
+            if (bench_list_has(bench->options.modes, few_modes[way]) &&
+                bench_list_has(bench->options.ops, few_ops[op]) && bytes <= FEW_BYTES - FEW_PLACE)
+                few(bench, way, op, bytes, count);
+        }
+    }
+}
+
 /* What cma works on. */
 struct crossing {
     const struct bench *bench;
@@ -341,6 +438,7 @@ int main(int argc, char **argv) {
         if (bench_list_has(options->modes, "cma"))
             cma(&bench, bytes);
         for (int v = 0; v < options->values.count; v++) {
+            few_all(&bench, bytes, (long)options->values.item[v]);
             for (int p = 0; p < POLICIES; p++) {
                 if (bench_list_has(options->modes, policies[p].cost)) {
                     cost(&bench, policies[p].cost, policies[p].policy, bytes, false, options->values.item[v]);

@@ -85,6 +85,9 @@ EXPERIMENTS = {e.name: e for e in (
               ("adopt", 2, ("--mode", "owner", "--size", "512M", "--reps", "5")),
               ("adopt", 2, ("--mode", "cost,cost_always,cost_never", "--size", "4K,1M,64M",
                             "--values", "0,10,100,1000,10000", "--reps", "5")),
+              ("adopt", 2, ("--mode", "few_flush,few_lock,few_fence", "--size", "8,1K,4K,64K", "--values", "10,100")),
+              ("adopt", 2, ("--threads", "--mode", "cost", "--size", "4K,1M,64M", "--values", "0,10,100,1000,10000",
+                            "--reps", "5")),
               ("adopt", 2, ("--mode", "cost,cost_always,cost_never", "--size", "1G", "--values", "0,1000",
                             "--reps", "3"))), timeout_s=300),
     Experiment(

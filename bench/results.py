@@ -8,12 +8,14 @@ from runner import ALONE, LIMIT, WITH
 
 # What distinguishes cells; all other numbers of a cell are results.
 IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
-            "comp_percent", "puts", "calls")
+            "comp_percent", "puts", "calls", "threads")
 
 
 def fits(fields, wanted):
-    """Whether a cell's identity has the wanted fields; without a placement among them, that of --pin auto."""
-    return wanted.items() <= fields.items() and wanted.get("placement") == fields.get("placement")
+    """Whether a cell's identity has the wanted fields; without a placement among them, that of --pin auto, and without
+    threads, without."""
+    return (wanted.items() <= fields.items() and
+            all(wanted.get(name) == fields.get(name) for name in ("placement", "threads")))
 
 
 # A virtual machine's CPUs may be moved about beneath it. Launches in which a word took so many times the shortest time from
@@ -87,7 +89,7 @@ class Results:
         return tuple((name, cell[name]) for name in IDENTITY if name in cell) + where
 
     def find(self, host, variant, **wanted):
-        """The value of the one cell that has all `wanted` fields, or None. Without a placement: that of --pin auto."""
+        """The value of the one cell that has all `wanted` fields, or None; see fits."""
         found = [value for (h, v, identity), value in self.values.items()
                  if h == host and v == variant and fits(dict(identity), wanted)]
         if len(found) > 1:

@@ -170,8 +170,25 @@ MEMORIES = (("plain", "plain"), ("create", "created"), ("allocate", "allocated")
 POLICIES = (("cost", "auto"), ("cost_always", "always"), ("cost_never", "never"))
 
 
+FEW_OPS = ("put", "get", "accumulate")
+
+
+def few_rows(results, host, title):
+    rows = []
+    for mode, name in (("few_flush", "flush"), ("few_lock", "lock"), ("few_fence", "fence")):
+        where = {"bench": "adopt", "mode": mode}
+        for count in numbers_of(results, "puts", **where):
+            for size in numbers_of(results, "size", **where):
+                row = [title, name, f"{count:.0f}", size_text(size)]
+                for op in FEW_OPS:
+                    alone, ours = results.pair(host, **where, op=op, size=size, puts=count)
+                    row += [value_text(alone), value_text(ours), f"{ours.of() / alone.of():.2f}" if alone and ours else "–"]
+                rows.append(row)
+    return rows
+
+
 def adopt_tables(results, titles):
-    owner, cost, crossing = [], [], []
+    owner, cost, few, crossing = [], [], [], []
     for host, title in titles.items():
         for fields in cells_with(results, bench="adopt", mode="owner", flavour="plain"):
             row = [title, fields["op"].replace("_", " "), size_text(fields["size"])]
@@ -179,12 +196,15 @@ def adopt_tables(results, titles):
                 row += [value_text(results.find(host, variant, **dict(fields, flavour=flavour)),
                                    results.mishap(host, variant, "adopt")) for flavour, _ in MEMORIES]
             owner.append(row)
-        order = sorted(cells_with(results, bench="adopt", mode="cost"),
-                       key=lambda f: (f["size"], f["op"] == "touched", f["puts"]))
+        order = sorted(cells_with(results, bench="adopt", mode="cost") +
+                       cells_with(results, bench="adopt", mode="cost", threads="multiple"),
+                       key=lambda f: ("threads" in f, f["size"], f["op"] == "touched", f["puts"]))
         for fields in order:
-            row = [title, size_text(fields["size"]), fields["op"], f"{fields['puts']:.0f}",
+            row = [title, "yes" if "threads" in fields else "no", size_text(fields["size"]), fields["op"],
+                   f"{fields['puts']:.0f}",
                    value_text(results.find(host, ALONE, **fields), results.mishap(host, ALONE, "adopt"))]
             cost.append(row + [value_text(results.find(host, WITH, **dict(fields, mode=mode))) for mode, _ in POLICIES])
+        few += few_rows(results, host, title)
         for size in numbers_of(results, "size", bench="adopt", mode="cma"):
             row = [title, size_text(size)]
             for op in ("put", "get"):
@@ -194,14 +214,22 @@ def adopt_tables(results, titles):
             crossing.append(row)
         owner.append(None)
         cost.append(None)
+        few.append(None)
         crossing.append(None)
     head = [f"{name}: {memory}" for name in ("alone", "TrueRMA") for _, memory in MEMORIES]
     return [Table("The owner's own computing on its window", "one rank computes; plain: malloc memory on huge pages; "
                   "random read: for each of 2,000,000 reads that depend on each other", ["host MPI", "what", "size", *head],
                   without_last_rule(owner), 3),
-            Table("Price of a created window by policy", "make, so many puts of 8 bytes with a flush each, free",
-                  ["host MPI", "size", "memory", "puts", "alone", *(f"TrueRMA, {policy}" for _, policy in POLICIES)],
+            Table("Price of a created window by policy", "make, so many puts of 8 bytes with a flush each, free; threads: the "
+                  "program has asked for MPI_THREAD_MULTIPLE, as mpi4py does",
+                  ["host MPI", "threads", "size", "memory", "puts", "alone",
+                   *(f"TrueRMA, {policy}" for _, policy in POLICIES)],
                   without_last_rule(cost), 3),
+            Table("A few operations on a created window", "make a window of 1 MiB, so many operations, each with a flush, a lock or "
+                  "between two fences, free; the target waits",
+                  ["host MPI", "each with", "count", "size", *(f"{op}: {what}" for op in FEW_OPS
+                                                               for what in ("alone", "TrueRMA", "ratio"))],
+                  without_last_rule(few), 4),
             Table("TrueRMA on CMA against bare system calls", "adoption off; an operation with its flush, and "
                   "process_vm_writev or readv alone in the same processes",
                   ["host MPI", "size", "writev", "put", "put : writev", "readv", "get", "get : readv"],

@@ -16,13 +16,21 @@ static void end_with(int status) {
 
 void bench_begin(struct bench *bench, const struct bench_program *program, int argc, char **argv,
                  int min_ranks, int max_ranks) {
-    MPI_Init(&argc, &argv);
+    int level;
+    /* Silently, for the level alone: who is to speak is known only with MPI. */
+    bench_options_parse(&bench->options, program, argc, argv, false);
+    MPI_Init_thread(&argc, &argv, bench->options.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench->ranks);
     bool speak = bench->rank == 0;
     int status = bench_options_parse(&bench->options, program, argc, argv, speak);
     if (status != 0)
         end_with(status == 1 ? 0 : 2);
+    if (bench->options.threads && level != MPI_THREAD_MULTIPLE) {
+        if (speak)
+            fprintf(stderr, "--threads: this MPI has no MPI_THREAD_MULTIPLE\n");
+        end_with(2);
+    }
     if (bench->ranks < min_ranks || bench->ranks > max_ranks) {
         if (speak)
             fprintf(stderr, "%s: runs with %d to %d ranks, not %d\n", program->name, min_ranks, max_ranks,
@@ -321,6 +329,7 @@ void bench_emit(const struct bench *bench, struct bench_cell *cell, struct bench
     }
     cell->bench = bench->options.program->name;
     cell->ranks = bench->ranks;
+    cell->threads = bench->options.threads;
     bench_print(cell, samples);
 }
 

@@ -3,6 +3,7 @@
 #ifndef TRUERMA_BENCH_MEASURE_H
 #define TRUERMA_BENCH_MEASURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,7 @@ struct bench_cell {
     const char *bench, *mode, *op, *flavour, *side;
     long long size; /* bytes of one operation */
     int ranks;
+    bool threads; /* with MPI_THREAD_MULTIPLE */
     double bytes; /* bytes moved per iteration; 0: no bandwidth is printed */
     double ops;   /* operations per iteration; 0: no rate is printed */
     struct {

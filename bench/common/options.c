@@ -98,6 +98,7 @@ static void help(const struct bench_options *options) {
     printf("  --reps N          samples per cell (default %d)\n"
            "  --budget-ms T     time per cell that the number of iterations is chosen by (default %g)\n"
            "  --warm-ms T       use of a created window before it is measured (default 0)\n"
+           "  --threads         ask for MPI_THREAD_MULTIPLE, as mpi4py does\n"
            "  --pin auto|LIST   bind rank r to the r-th CPU of the list, round robin\n"
            "  --help            print this\n",
            options->reps, options->budget_ms);
@@ -138,10 +139,12 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
                                           {"reps", required_argument, NULL, 'r'},
                                           {"budget-ms", required_argument, NULL, 'b'},
                                           {"warm-ms", required_argument, NULL, 'w'},
+                                          {"threads", no_argument, NULL, 't'},
                                           {"pin", required_argument, NULL, 'p'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     defaults(options, program);
+    optind = 0; /* from the start, also when called again */
     opterr = speak;
     int c;
     bool good = true;
@@ -178,6 +181,9 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
                 options->warm_ms = (double)number;
             else
                 options->budget_ms = (double)number;
+            break;
+        case 't':
+            options->threads = true;
             break;
         case 'p':
             options->pin = optarg;

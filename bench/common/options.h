@@ -38,6 +38,7 @@ struct bench_options {
     int reps;         /* samples per cell */
     double budget_ms; /* time per cell that the number of iterations is chosen by */
     double warm_ms;   /* use of a created window before it is measured */
+    bool threads;     /* MPI_THREAD_MULTIPLE is asked for, as mpi4py does */
     const char *pin;  /* NULL: not pinned; "auto": round robin; else a list of CPUs */
 };
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "acc/acc_element.h"
+#include "move/move_copy.h"
 #include "node/node_gate.h"
 #include "node/node_help.h"
 #include "node/node_peer.h"
@@ -242,6 +243,56 @@ static void test_known(void **state) {
     trma_node_helper_forget(helper);
     assert_false(trma_node_helper_knows(helper, other, 1, false));
     free(helper);
+}
+
+/* A target that stops in the middle: the kernel carries the rest. */
+static void play_part(struct actor *actor) {
+    struct trma_help *help = &actor->team->help;
+
+    if (actor->me == TARGET) {
+        char *memory = map_pages(MOST / PAGE + 1, PROT_READ | PROT_WRITE);
+        help->windows = 1;
+        CHECK(trma_node_help_begin(help));
+        scene_set(actor->scene, PLACE, (uintptr_t)memory);
+        /* What is asked for at once is done before anything behind it is asked for. */
+        while (memory[TRMA_HELP_MOST_BYTES - 1] == 0) {
+            trma_node_help_serve(help);
+        }
+        trma_node_help_end(help);
+        scene_await(actor->scene, FINISHED, 1);
+        CHECK(is_filled(memory, MOST));
+        help->windows = 0;
+        munmap(memory, (size_t)(MOST / PAGE + 1) * PAGE);
+        return;
+    }
+    uintptr_t place;
+    struct trma_helper *helper = find_helper(actor, &place);
+    const struct trma_path path = {.peer = actor->team->peers[TARGET], .helper = helper};
+    char *bytes = malloc(MOST);
+    fill(bytes, MOST);
+    CHECK(bytes[TRMA_HELP_MOST_BYTES - 1] != 0);
+    carry_at_last(helper, true, bytes, place, TRMA_HELP_MOST_BYTES - 1); /* the last byte is the signal */
+    trma_node_helper_note(helper, place, MOST, true);
+    const uint64_t before = trma_node_help_received();
+    do {
+        forget_vain_tries(helper);
+        CHECK(trma_move_dense(&path, (uintptr_t)bytes, place, MOST, true));
+    } while (trma_node_help_received() == before && actor->team->blocks[TARGET]->help.is_attending);
+    memset(bytes, 0, MOST);
+    CHECK(trma_move_dense(&path, (uintptr_t)bytes, place, MOST, false) && is_filled(bytes, MOST));
+    free(bytes);
+    free(helper);
+    scene_add(actor->scene, FINISHED, 1);
+}
+
+static void test_part(void **state) {
+    (void)state;
+    if (PLAY_IN_THREADS) {
+        skip(); /* a process reaches its own memory without the kernel */
+    }
+    for (int i = 0; i < 20; i++) {
+        play_run(2, play_part);
+    }
 }
 
 /* A target that says that it attends and serves nobody: the piece is taken back, and stays so. */
@@ -686,7 +737,7 @@ int main(void) {
         cmocka_unit_test(test_sizes),   cmocka_unit_test(test_bad_memory), cmocka_unit_test(test_known),
         cmocka_unit_test(test_in_vain), cmocka_unit_test(test_attendant),  cmocka_unit_test(test_many),
         cmocka_unit_test(test_dies),    cmocka_unit_test(test_updates),    cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_window),  cmocka_unit_test(test_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

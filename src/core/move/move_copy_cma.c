@@ -260,8 +260,14 @@ bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t t
     struct trma_helper *helper = path->helper;
     const bool is_known = helper != NULL && trma_node_helper_knows(helper, target, size, is_put);
 
-    if (helper != NULL && trma_node_help_carry(helper, is_known, is_put, (void *)origin, target, size)) {
-        return true;
+    if (helper != NULL) {
+        const size_t done = trma_node_help_carry(helper, is_known, is_put, (void *)origin, target, size);
+        if (done == size) {
+            return true;
+        }
+        origin += done;
+        target += done;
+        size -= done;
     }
     const struct iovec local = {(void *)origin, size};
     const struct iovec remote = {(void *)target, size};

@@ -53,7 +53,7 @@ enum trma_status trma_move_get(const struct trma_path *path, const struct trma_e
 /*
  * One stretch of the path's private memory, by the target's help or by CMA, without looking at anything
  * first: the short way of a put and a get. False: not all was carried, take the long way, which finds out
- * why. Thread-safe, unless the path has `help`.
+ * why. Thread-safe.
  */
 bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
                      bool is_put);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * A target that waits helps. Private memory is reached by a system call, which takes a microsecond and a
- * fifth of one for each page; a target that spins in a wait of ours at that moment could store the bytes
+ * A target that waits helps. Private memory is reached by a system call, which takes a microsecond and
+ * more for every page; a target that spins in a wait of ours at that moment could store the bytes
  * itself in a fraction of that. So it says that it attends, and origins hand transfers over: a few bytes in a
  * slot of the target's words, the answer back in the same line; more in pieces, by trays, so that both sides
  * copy at once; updates as operands, which the target combines with its memory. Nobody depends on it: an

@@ -3,23 +3,6 @@
 #include "acc_lock.h"
 #include "acc_update.h"
 
-/*
- * The stripes of a group are taken one right after the other and given together: an atomic instruction waits
- * for all stores before it, and between two kernels that is a stripe's worth of them.
- */
-static enum trma_status take_stripes(const struct trma_acc_context *context, unsigned first, unsigned last) {
-    for (unsigned stripe = first; stripe <= last; stripe++) {
-        enum trma_status status = trma_acc_lock_take(context, stripe);
-        if (__builtin_expect(status != TRMA_OK, 0)) {
-            while (stripe-- > first) {
-                trma_acc_lock_give(context, stripe);
-            }
-            return status;
-        }
-    }
-    return TRMA_OK;
-}
-
 bool trma_acc_array_fits(const struct trma_acc_context *context, enum trma_element element,
                          uintptr_t target) {
     const size_t size = trma_acc_element_size(element);
@@ -36,12 +19,14 @@ enum trma_status trma_acc_update_array(const struct trma_acc_context *context, e
     const char *from = origin;
     char *to = local;
 
+    /* The stripes of a run are taken one right after the other and given together: an atomic instruction
+     * waits for all stores before it, and between two kernels that is a stripe's worth of them. */
     for (size_t bytes = n * size; bytes > 0;) {
-        const size_t rest = TRMA_ACC_GROUP_BYTES - target % TRMA_ACC_GROUP_BYTES;
+        const size_t rest = trma_acc_run_rest(target);
         const size_t part = bytes < rest ? bytes : rest;
         const unsigned first = trma_acc_stripe_of(target);
-        const unsigned last = trma_acc_stripe_of(target + part - 1);
-        enum trma_status status = take_stripes(context, first, last);
+        const unsigned last = trma_acc_run_last(first, target, part);
+        enum trma_status status = trma_acc_lock_take_run(context, first, last);
         if (__builtin_expect(status != TRMA_OK, 0)) {
             return status;
         }
@@ -50,9 +35,7 @@ enum trma_status trma_acc_update_array(const struct trma_acc_context *context, e
         } else {
             trma_acc_copy(element, to, from, part / size);
         }
-        for (unsigned stripe = first; stripe <= last; stripe++) {
-            trma_acc_lock_give(context, stripe);
-        }
+        trma_acc_lock_give_run(context, first, last);
         from += part;
         to += part;
         target += part;

@@ -49,3 +49,22 @@ enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsi
         }
     }
 }
+
+void trma_acc_lock_give_wrapped(const struct trma_acc_context *context, unsigned first, unsigned last) {
+    trma_acc_lock_give_range(context, 0, last - TRMA_ACC_STRIPES);
+    trma_acc_lock_give_range(context, first, TRMA_ACC_STRIPES - 1);
+}
+
+enum trma_status trma_acc_lock_take_wrapped(const struct trma_acc_context *context, unsigned first,
+                                            unsigned last) {
+    const unsigned wrapped = last - TRMA_ACC_STRIPES;
+    enum trma_status status = trma_acc_lock_take_range(context, 0, wrapped);
+
+    if (status == TRMA_OK) {
+        status = trma_acc_lock_take_range(context, first, TRMA_ACC_STRIPES - 1);
+        if (status) {
+            trma_acc_lock_give_range(context, 0, wrapped);
+        }
+    }
+    return status;
+}

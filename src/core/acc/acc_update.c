@@ -21,7 +21,7 @@
 
 #define NO_STRIPE TRMA_ACC_STRIPES
 
-_Static_assert(TRMA_ACC_GROUP_BYTES <= 16384U, "a group's worth is staged on the stack");
+_Static_assert(TRMA_ACC_RUN_BYTES <= 16384U, "a run's worth is staged on the stack");
 _Static_assert((TRMA_ACC_STRIPE_BYTES & (TRMA_ACC_STRIPE_BYTES - 1)) == 0,
                "stripes do not shift where addresses wrap");
 
@@ -108,7 +108,7 @@ static bool combine(struct update *update, char *target, size_t n, ptrdiff_t str
  * change meanwhile. */
 static enum trma_status combine_remotely(struct update *update, uintptr_t target, size_t n,
                                          ptrdiff_t stride) {
-    char stage[TRMA_ACC_GROUP_BYTES];
+    char stage[TRMA_ACC_RUN_BYTES];
     const struct trma_element_shape *shape = update->shape;
     const size_t bytes = (n - 1) * (size_t)stride + shape->span;
     enum trma_status status = TRMA_OK;
@@ -228,30 +228,17 @@ static enum trma_status apply(struct update *update, size_t n) {
     return TRMA_OK;
 }
 
-/* An element that lies in two stripes. Ascending order of index, also where the stripes wrap around: no
- * circle of waiters. */
+/* An element that lies in two stripes. */
 static enum trma_status apply_across(struct update *update) {
     const struct trma_acc_context *context = update->context;
-    const uintptr_t address = update->target.address;
-    unsigned low = trma_acc_stripe_of(address);
-    unsigned high = trma_acc_stripe_of(address + update->shape->span - 1);
+    const unsigned first = trma_acc_stripe_of(update->target.address);
 
-    if (low > high) {
-        const unsigned swapped = low;
-        low = high;
-        high = swapped;
-    }
     give_held(update);
-    enum trma_status status = trma_acc_lock_take(context, low);
-    if (status) {
-        return status;
-    }
-    status = trma_acc_lock_take(context, high);
+    enum trma_status status = trma_acc_lock_take_run(context, first, first + 1);
     if (status == TRMA_OK) {
         status = apply(update, 1);
-        trma_acc_lock_give(context, high);
+        trma_acc_lock_give_run(context, first, first + 1);
     }
-    trma_acc_lock_give(context, low);
     return status;
 }
 
@@ -289,28 +276,21 @@ static bool is_remote_run(const struct update *update) {
            trma_acc_reach(update->path, target->address, update->shape->span) == NULL;
 }
 
-/* What lies ahead up to the end of the group, under all the stripes that it touches: over CMA a step costs
- * two system calls. */
-static enum trma_status apply_group(struct update *update, size_t rest) {
+/* What lies ahead within a run of stripes, under all those that it touches: over CMA a step costs two system
+ * calls. */
+static enum trma_status apply_run(struct update *update, size_t rest) {
     const struct trma_acc_context *context = update->context;
     const struct trma_side *target = &update->target;
     const size_t n = count_within(target, rest);
-    const uintptr_t end = target->address + (n - 1) * (size_t)target->stride + update->shape->span;
+    const size_t bytes = (n - 1) * (size_t)target->stride + update->shape->span;
     const unsigned first = trma_acc_stripe_of(target->address);
-    unsigned next = first;
-    enum trma_status status = TRMA_OK;
+    const unsigned last = trma_acc_run_last(first, target->address, bytes);
 
     give_held(update);
-    for (const unsigned last = trma_acc_stripe_of(end - 1); next <= last && status == TRMA_OK; next++) {
-        status = trma_acc_lock_take(context, next);
-    }
+    enum trma_status status = trma_acc_lock_take_run(context, first, last);
     if (status == TRMA_OK) {
         status = apply(update, n);
-    } else {
-        next--; /* that one was not to be had */
-    }
-    while (next > first) {
-        trma_acc_lock_give(context, --next);
+        trma_acc_lock_give_run(context, first, last);
     }
     return status;
 }
@@ -318,14 +298,14 @@ static enum trma_status apply_group(struct update *update, size_t rest) {
 static enum trma_status apply_next(struct update *update) {
     struct trma_side *target = &update->target;
     const size_t rest = trma_acc_stripe_rest(target->address);
-    const size_t group_rest = TRMA_ACC_GROUP_BYTES - target->address % TRMA_ACC_GROUP_BYTES;
+    const size_t run_rest = trma_acc_run_rest(target->address);
     enum trma_status status = TRMA_OK;
 
     if (apply_by_hardware(update, &status)) {
         return status;
     }
-    if (update->shape->span <= group_rest && is_remote_run(update)) {
-        return apply_group(update, group_rest);
+    if (update->shape->span <= run_rest && is_remote_run(update)) {
+        return apply_run(update, run_rest);
     }
     if (update->shape->span > rest) {
         return apply_across(update);

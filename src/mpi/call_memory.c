@@ -3,12 +3,14 @@
  */
 #include "face_hints.h"
 #include "face_host.h"
+#include "face_host_window.h"
 #include "face_log.h"
 #include "face_statistics.h"
 #include "handlers.h"
 #include "mem/mem_adopt.h"
 #include "mem/mem_heap.h"
 #include "mem/mem_huge.h"
+#include "node/node_doorbell.h"
 
 int trma_call_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
     if (trma_knobs()->enabled && size > 0 &&
@@ -27,17 +29,26 @@ int trma_call_Free_mem(void *base) {
     return trma_host()->Free_mem(base);
 }
 
-/* Threads that the host starts while it initialises never write into the program's memory on their own:
- * adoption need not stop them. */
-int trma_call_Init(int *argc, char ***argv) {
+/*
+ * Threads that the host starts while it initialises never write into the program's memory on their own:
+ * adoption need not stop them. And while there are none, registering for doorbells costs next to nothing.
+ */
+static void prepare(void) {
+    if (trma_knobs()->enabled) {
+        (void)trma_node_doorbell_register();
+    }
     trma_mem_adopt_trust_begin();
+}
+
+int trma_call_Init(int *argc, char ***argv) {
+    prepare();
     int code = trma_host()->Init(argc, argv);
     trma_mem_adopt_trust_end();
     return code;
 }
 
 int trma_call_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    trma_mem_adopt_trust_begin();
+    prepare();
     int code = trma_host()->Init_thread(argc, argv, required, provided);
     trma_mem_adopt_trust_end();
     return code;
@@ -45,5 +56,6 @@ int trma_call_Init_thread(int *argc, char ***argv, int required, int *provided) 
 
 int trma_call_Finalize(void) {
     trma_statistics_report_all();
+    trma_host_windows_drop();
     return trma_host()->Finalize();
 }

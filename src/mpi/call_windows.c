@@ -133,9 +133,14 @@ int trma_call_Win_get_attr(struct trma_win *window, int win_keyval, void *attrib
     } else if (win_keyval == MPI_WIN_MODEL) {
         *value = &window->model;
     } else {
-        return trma_host()->Win_get_attr(window->mpi, win_keyval, attribute_val, flag);
+        return trma_host()->Win_get_attr(window->host.win, win_keyval, attribute_val, flag);
     }
     return MPI_SUCCESS;
+}
+
+int trma_call_Win_set_attr(struct trma_win *window, int win_keyval, void *attribute_val) {
+    window->host.may_be_reused = false;
+    return trma_host()->Win_set_attr(window->host.win, win_keyval, attribute_val);
 }
 
 int trma_call_Win_get_group(struct trma_win *window, MPI_Group *group) {

@@ -16,6 +16,8 @@
  * created or dynamic ones in a program of a single process, and its windows on shared memory are the
  * cheapest; in MPICH the dynamic ones are.
  *
+ * TRMA_ABI_KEEPS_HOST_WINDOWS: they are worth keeping for the next ones (face_host_window.h).
+ *
  * TRMA_ABI_HOST_YIELDS: the host's waits give their core away by themselves where ranks outnumber cores, as
  * Open MPI's do.
  */
@@ -79,7 +81,8 @@ static inline size_t trma_abi_predefined_size(MPI_Datatype datatype) {
 
 #ifdef OPEN_MPI
 
-#define TRMA_ABI_HOST_YIELDS true
+#define TRMA_ABI_HOST_YIELDS        true
+#define TRMA_ABI_KEEPS_HOST_WINDOWS true
 
 static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
     void *nothing = NULL;
@@ -89,7 +92,8 @@ static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *wi
 
 #else
 
-#define TRMA_ABI_HOST_YIELDS false
+#define TRMA_ABI_HOST_YIELDS        false
+#define TRMA_ABI_KEEPS_HOST_WINDOWS false
 
 static inline int trma_abi_make_window(MPI_Info info, MPI_Comm comm, MPI_Win *win) {
     return trma_host()->Win_create_dynamic(info, comm, win);

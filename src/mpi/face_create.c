@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "face_create.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "call_visit.h"
-#include "face_abi.h"
 #include "face_host.h"
 #include "face_log.h"
 #include "face_statistics.h"
@@ -45,7 +43,7 @@ struct construction {
     struct trma_window *core;
     void *memory;           /* allocated here */
     uint64_t shared_serial; /* mapped here */
-    MPI_Win win;            /* the host's, MPI_WIN_NULL until it is made */
+    struct trma_host_window host;
     struct trma_hints hints;
     const char *refusal;
 };
@@ -219,38 +217,6 @@ static enum trma_status place_memory(struct construction *work, struct trma_wind
     return status;
 }
 
-/*
- * One thread at a time makes and frees the host's windows: Open MPI 5.0 corrupts its heap when two do, on
- * whatever communicators. Recursive, because freeing runs the user's attribute callbacks. Nobody waits for
- * another process while holding it.
- */
-static pthread_mutex_t host_windows = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-/*
- * The host's window is made on MPI_COMM_SELF: it is never used for an operation, so the host need not
- * synchronise or share memory for it (which would stay behind when the program is killed). Programs that only
- * have sessions do not have that communicator.
- */
-static int make_host_window(const struct trma_making *making, MPI_Win *win) {
-    if (!trma_host_has_world()) {
-        return trma_abi_make_window(making->info, making->comm, win);
-    }
-    pthread_mutex_lock(&host_windows);
-    int code = trma_abi_make_window(making->info, MPI_COMM_SELF, win);
-    pthread_mutex_unlock(&host_windows);
-    return code;
-}
-
-static int free_host_window(MPI_Win *win) {
-    if (!trma_host_has_world()) {
-        return trma_host()->Win_free(win);
-    }
-    pthread_mutex_lock(&host_windows);
-    int code = trma_host()->Win_free(win);
-    pthread_mutex_unlock(&host_windows);
-    return code;
-}
-
 /* Steps until this member knows whether the window can be ours; the statuses of all members are compared
  * afterwards. */
 static enum trma_status build(struct construction *work, int *code) {
@@ -269,8 +235,9 @@ static enum trma_status build(struct construction *work, int *code) {
                                     &work->refusal);
     work->words = NULL; /* the core has taken words and card over */
     work->mine.adopted = 0;
-    if (!placed && !status && make_host_window(work->making, &work->win) != MPI_SUCCESS) {
-        work->win = MPI_WIN_NULL;
+    if (!placed && !status &&
+        trma_host_window_make(&work->host, work->making->info, work->making->comm) != MPI_SUCCESS) {
+        work->host.win = MPI_WIN_NULL;
         work->refusal = "the host MPI cannot make a window";
         status = TRMA_ERR_SYSTEM;
     }
@@ -306,8 +273,8 @@ static void tell_refusal(const struct construction *work) {
 }
 
 static void undo(struct construction *work) {
-    if (work->win != MPI_WIN_NULL) {
-        free_host_window(&work->win);
+    if (work->host.win != MPI_WIN_NULL) {
+        trma_host_window_free(&work->host);
     }
     if (work->core) {
         trma_win_window_destroy(work->core);
@@ -337,7 +304,8 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
     trma_face_team_retain(team);
     window->core = work->core;
     window->size = work->core->size;
-    window->mpi = *win = work->win;
+    window->host = work->host;
+    *win = work->host.win;
     window->team = team;
     window->base = making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? MPI_BOTTOM : making->base;
     window->bytes = making->flavor == MPI_WIN_FLAVOR_DYNAMIC ? 0 : making->size;
@@ -359,7 +327,7 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
 
 int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
     struct trma_face_team *team = trma_face_team_of(making->comm);
-    struct construction work = {.making = making, .win = MPI_WIN_NULL};
+    struct construction work = {.making = making, .host.win = MPI_WIN_NULL};
     struct outcome outcome;
     int code = MPI_SUCCESS;
 
@@ -422,10 +390,11 @@ int trma_face_free(struct trma_win *window, MPI_Win *win) {
     }
     trma_statistics_report(window);
     /* The window is still ours while the host runs the user's attribute callbacks. */
-    int code = free_host_window(win);
+    int code = trma_host_window_free(&window->host);
     if (code != MPI_SUCCESS) {
         return code;
     }
+    *win = MPI_WIN_NULL;
     /* Out of the table first: another thread may be looking at all windows. */
     struct trma_win gone = *window;
     trma_handle_give(&trma_windows, &window->handle);

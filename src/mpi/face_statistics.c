@@ -36,7 +36,7 @@ static void find_name(const struct trma_win *window, char name[MPI_MAX_OBJECT_NA
     int length = 0;
 
     name[0] = '\0';
-    trma_host()->Win_get_name(window->mpi, name, &length);
+    trma_host()->Win_get_name(window->host.win, name, &length);
     for (char *c = name; *c; c++) {
         if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ') {
             *c = '_';

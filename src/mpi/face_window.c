@@ -8,7 +8,7 @@ struct trma_handle_table trma_windows = {.object_size = sizeof(struct trma_win),
                                          .mutex = PTHREAD_MUTEX_INITIALIZER};
 
 int trma_win_raise(struct trma_win *window, int error_class) {
-    trma_host()->Win_call_errhandler(window->mpi, error_class);
+    trma_host()->Win_call_errhandler(window->host.win, error_class);
     return error_class;
 }
 

@@ -7,6 +7,7 @@
 
 #include "face_handle.h"
 #include "face_hints.h"
+#include "face_host_window.h"
 #include "face_mpi.h"
 #include "face_team.h"
 #include "win/win_window.h"
@@ -19,13 +20,13 @@ struct trma_group_cache {
     uint32_t *ranks;
 };
 
-/* A window of ours. The host has a window of its own behind the same handle. */
+/* A window of ours. */
 struct trma_win {
     struct trma_handle handle;
     struct trma_window *core;
-    uint32_t size; /* ranks */
-    MPI_Win mpi;
-    MPI_Group group; /* of the communicator */
+    uint32_t size;                /* ranks */
+    struct trma_host_window host; /* behind the same handle */
+    MPI_Group group;              /* of the communicator */
     struct trma_face_team *team;
     /* What the attributes point to. */
     void *base;

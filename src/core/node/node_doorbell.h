@@ -23,7 +23,8 @@ struct trma_doorbell {
     char padding[56];
 };
 
-/* Registers this process for membarrier. True when notifiers may leave the fence out, as far as this process
+/* Registers this process for membarrier. A process with several threads is held up for it, 10 to 20 ms on Linux
+ * 6.18, one with a single thread is not. True when notifiers may leave the fence out, as far as this process
  * is concerned. Thread-safe, idempotent. */
 bool trma_node_doorbell_register(void);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "move_bytes.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,9 +54,13 @@ typedef int64_t vector64 __attribute__((vector_size(64), aligned(1), may_alias))
 
 DEFINE_BACKWARD_COPY(copy_by_64, vector64, "avx512f")
 DEFINE_BACKWARD_COPY(copy_by_32, vector32, "avx2")
+
+static void copy_by_string(void *to, const void *from, size_t size) {
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
 #endif
 
-static copier *choose(void) {
+static copier *choose_for_middle(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f")) {
         return copy_by_64;
@@ -63,6 +70,38 @@ static copier *choose(void) {
     }
 #endif
     return copy_by_library;
+}
+
+static copier *choose_for_large(void) {
+#if defined(__x86_64__)
+    const unsigned fast_strings = 1U << 9; /* "enhanced REP MOVSB", in ebx */
+    unsigned eax;
+    unsigned ebx;
+    unsigned ecx;
+    unsigned edx;
+    if (__builtin_cpu_is("amd") && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
+        (ebx & fast_strings) != 0) {
+        return copy_by_string;
+    }
+#endif
+    return copy_by_library;
+}
+
+/* Chooses at the first call. Relaxed: every thread that finds NULL computes the same address. */
+static copier *chosen_by(copier *(*choose)(void), _Atomic(copier *) *chosen) {
+    copier *copy = atomic_load_explicit(chosen, memory_order_relaxed);
+
+    if (!copy) {
+        copy = choose();
+        atomic_store_explicit(chosen, copy, memory_order_relaxed);
+    }
+    return copy;
+}
+
+static bool overlap(const void *to, const void *from, size_t size) {
+    uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
+
+    return distance < size || -distance < size;
 }
 
 /* Data that goes where the last did finds its place in the first cache. Threads that mislead one another lose
@@ -80,15 +119,20 @@ static bool goes_where_the_last_did(const void *to) {
 void trma_move_copy_middle(void *to, const void *from, size_t size) {
     static _Atomic(copier *) chosen;
 
-    /* Relaxed: every thread that finds NULL computes the same address. */
-    copier *copy = atomic_load_explicit(&chosen, memory_order_relaxed);
-    if (!copy) {
-        copy = choose();
-        atomic_store_explicit(&chosen, copy, memory_order_relaxed);
+    /* Otherwise the sides overlap, or lie in a cache further out. */
+    if (!overlap(to, from, size) && goes_where_the_last_did(to)) {
+        chosen_by(choose_for_middle, &chosen)(to, from, size);
+    } else {
+        memmove(to, from, size);
     }
-    uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
-    if (distance < size || -distance < size || !goes_where_the_last_did(to)) {
-        copy = copy_by_library; /* they overlap, or lie in a cache further out */
+}
+
+void trma_move_copy_large(void *to, const void *from, size_t size) {
+    static _Atomic(copier *) chosen;
+
+    if (overlap(to, from, size)) {
+        memmove(to, from, size);
+    } else {
+        chosen_by(choose_for_large, &chosen)(to, from, size);
     }
-    copy(to, from, size);
 }

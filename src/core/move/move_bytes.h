@@ -27,6 +27,21 @@ static inline bool trma_move_is_middle(size_t size) {
  */
 void trma_move_copy_middle(void *to, const void *from, size_t size);
 
+/*
+ * The sizes for which glibc turns away from string instructions too early on AMD processors: from the size of
+ * the second cache on (measured there: 1 MiB in 17.4-18.4 us against 19.7-21, 4 MiB of small pages in 80
+ * against 93; no alignment was slower). Beyond the last it is left to the library to go past the caches.
+ */
+enum { TRMA_MOVE_LARGE_LEAST = 512 << 10, TRMA_MOVE_LARGE_MOST = 16 << 20 };
+
+static inline bool trma_move_is_large(size_t size) {
+    return size >= TRMA_MOVE_LARGE_LEAST && size <= TRMA_MOVE_LARGE_MOST;
+}
+
+/* memmove for such sizes, by string instructions where the processor is AMD's and says that they are fast.
+ * Thread-safe. */
+void trma_move_copy_large(void *to, const void *from, size_t size);
+
 /* memmove, with the sizes of one number in line. Thread-safe. */
 static inline void trma_move_copy_bytes(void *to, const void *from, size_t size) {
     uint64_t eight;
@@ -37,6 +52,8 @@ static inline void trma_move_copy_bytes(void *to, const void *from, size_t size)
     } else if (size == sizeof four) {
         memcpy(&four, from, sizeof four);
         memcpy(to, &four, sizeof four);
+    } else if (trma_move_is_large(size)) {
+        trma_move_copy_large(to, from, size);
     } else {
         memmove(to, from, size);
     }

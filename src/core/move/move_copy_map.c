@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "move_bytes.h"
 #include "move_mover.h"
 
 #include <string.h>
@@ -58,7 +59,7 @@ static void copy_blocks(struct side to, struct side from, size_t count, size_t l
         return;
     default:
         for (size_t i = 0; i < count; i++) {
-            memmove((void *)to.address, (const void *)from.address, length);
+            trma_move_copy_bytes((void *)to.address, (const void *)from.address, length);
             to.address += (uintptr_t)to.stride;
             from.address += (uintptr_t)from.stride;
         }

@@ -10,7 +10,6 @@
 #include "mem/mem_adopt.h"
 #include "mem/mem_heap.h"
 #include "mem/mem_huge.h"
-#include "node/node_doorbell.h"
 
 int trma_call_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr) {
     if (trma_knobs()->enabled && size > 0 &&
@@ -29,26 +28,17 @@ int trma_call_Free_mem(void *base) {
     return trma_host()->Free_mem(base);
 }
 
-/*
- * Threads that the host starts while it initialises never write into the program's memory on their own:
- * adoption need not stop them. And while there are none, registering for doorbells costs next to nothing.
- */
-static void prepare(void) {
-    if (trma_knobs()->enabled) {
-        (void)trma_node_doorbell_register();
-    }
-    trma_mem_adopt_trust_begin();
-}
-
+/* Threads that the host starts while it initialises never write into the program's memory on their own:
+ * adoption need not stop them. */
 int trma_call_Init(int *argc, char ***argv) {
-    prepare();
+    trma_mem_adopt_trust_begin();
     int code = trma_host()->Init(argc, argv);
     trma_mem_adopt_trust_end();
     return code;
 }
 
 int trma_call_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    prepare();
+    trma_mem_adopt_trust_begin();
     int code = trma_host()->Init_thread(argc, argv, required, provided);
     trma_mem_adopt_trust_end();
     return code;

@@ -9,14 +9,12 @@
 #include <unistd.h>
 
 bool trma_node_doorbell_register(void) {
-    static atomic_int state; /* 0 unknown, 1 registered, 2 refused; registering twice is harmless */
-    int known = atomic_load_explicit(&state, memory_order_relaxed);
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
 
-    if (!known) {
-        known = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 ? 1 : 2;
-        atomic_store_explicit(&state, known, memory_order_relaxed);
-    }
-    return known == 1;
+/* While there is one thread it costs nothing: later the program, or its MPI, has started others. */
+__attribute__((constructor)) static void register_early(void) {
+    (void)trma_node_doorbell_register();
 }
 
 bool trma_node_doorbell_fence_all(void) {

@@ -23,9 +23,11 @@ struct trma_doorbell {
     char padding[56];
 };
 
-/* Registers this process for membarrier. A process with several threads is held up for it, 10 to 20 ms on Linux
- * 6.18, one with a single thread is not. True when notifiers may leave the fence out, as far as this process
- * is concerned. Thread-safe, idempotent. */
+/*
+ * Registers this process for membarrier, which the kernel remembers. A process with several threads is held
+ * up for the first time, 10 to 20 ms on Linux 6.18, so it is done before main as well. True when notifiers
+ * may leave the fence out, as far as this process is concerned. Thread-safe, idempotent.
+ */
 bool trma_node_doorbell_register(void);
 
 /* Makes every registered process on the node run a full fence, the caller included, before it returns. False:

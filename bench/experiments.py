@@ -52,7 +52,8 @@ EXPERIMENTS = {e.name: e for e in (
                ("latency", 2, ("--mode", "lock_all", "--op", "fetch_and_op,compare_and_swap,accumulate",
                                "--size", "8", "--reps", "15", "--budget-ms", "15"))),
         full=(("latency", 2, ("--op", "put,get", *WARM)),
-              ("latency", 2, ("--op", "accumulate,fetch_and_op,compare_and_swap", "--mode", "lock,lock_all", *WARM))),
+              ("latency", 2, ("--op", "accumulate,fetch_and_op,compare_and_swap", "--mode", "lock,lock_all", *WARM)),
+              ("latency", 2, ("--op", "accumulate,fetch_and_op,compare_and_swap", "--mode", "pscw,fence", *WARM))),
         limit=("--mode", "exchange,memcpy,cma"),
         quick_limit=("--mode", "exchange", "--size", SMALL, "--budget-ms", "60"), timeout_s=240, placements=True),
     Experiment(

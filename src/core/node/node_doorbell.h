@@ -24,9 +24,9 @@ struct trma_doorbell {
 };
 
 /*
- * Registers this process for membarrier, which the kernel remembers. A process with several threads is held
- * up for the first time, 10 to 20 ms on Linux 6.18, so it is done before main as well. True when notifiers
- * may leave the fence out, as far as this process is concerned. Thread-safe, idempotent.
+ * Registers this process for membarrier, which the kernel remembers. The first time a process with several
+ * threads is held up for a grace period of the kernel's (milliseconds), so it is done before main as well. True
+ * when notifiers may leave the fence out, as far as this process is concerned. Thread-safe, idempotent.
  */
 bool trma_node_doorbell_register(void);
 

@@ -43,6 +43,7 @@ program windows
   call with_shared
   call with_alloc_mem
   call with_dynamic
+  call with_attribute_left
   mine = [passed, failed]
   call MPI_Allreduce(mine, total, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   if (rank == 0) print '(i0, a, i0, a)', total(1), ' passed, ', total(2), ' failed'
@@ -308,6 +309,27 @@ contains
     call all_modes(win, memory_at(base), origins, 4)
     call MPI_Win_free(win, ierror)
   end subroutine with_create
+
+  ! A window is as new, whatever the program left on the one that was freed before it.
+  subroutine with_attribute_left
+    integer(c_int), target :: memory(words)
+    integer(aint) :: extra, value
+    integer :: keyval, i
+    logical :: found
+    T_WIN :: win
+
+    extra = 0
+    call MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, keyval, extra, ierror)
+    do i = 1, 3
+       call MPI_Win_create(memory, window_bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
+       call MPI_Win_get_attr(win, keyval, value, found, ierror)
+       call check(.not. found, 'a new window has no attribute of the program')
+       value = i
+       call MPI_Win_set_attr(win, keyval, value, ierror)
+       call MPI_Win_free(win, ierror)
+    end do
+    call MPI_Win_free_keyval(keyval, ierror)
+  end subroutine with_attribute_left
 
   ! mpif.h has only the form that gives the address as an integer, mpi_f08 only the one that gives a C pointer.
   subroutine with_allocate

@@ -29,8 +29,8 @@ void trma_move_copy_middle(void *to, const void *from, size_t size);
 
 /*
  * The sizes for which glibc turns away from string instructions too early on AMD processors: from the size of
- * the second cache on (bench latency: puts and gets of 1 MiB at 1.10 to 1.20 of memcpy's bandwidth). Beyond the
- * last it is left to the library to go past the caches.
+ * the second cache on (bench latency: puts and gets of 1 MiB at 1.10 to 1.20 of memcpy's bandwidth). Beyond
+ * the last it is left to the library to go past the caches.
  */
 enum { TRMA_MOVE_LARGE_LEAST = 512 << 10, TRMA_MOVE_LARGE_MOST = 16 << 20 };
 

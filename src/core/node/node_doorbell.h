@@ -25,8 +25,8 @@ struct trma_doorbell {
 
 /*
  * Registers this process for membarrier, which the kernel remembers. The first time a process with several
- * threads is held up for a grace period of the kernel's (milliseconds), so it is done before main as well. True
- * when notifiers may leave the fence out, as far as this process is concerned. Thread-safe, idempotent.
+ * threads is held up for a grace period of the kernel's (milliseconds), so it is done before main as well.
+ * True when notifiers may leave the fence out, as far as this process is concerned. Thread-safe, idempotent.
  */
 bool trma_node_doorbell_register(void);
 

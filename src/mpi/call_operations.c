@@ -5,6 +5,7 @@
 #include "face_host.h"
 #include "handlers.h"
 #include "win/win_epoch.h"
+#include "win/win_order.h"
 
 /* One side of an operation as the user gives it. */
 struct side {
@@ -202,7 +203,7 @@ static bool update_array(struct trma_win *window, const void *origin_addr, MPI_C
     if (!trma_acc_array_fits(&target->updates, type->element, place)) {
         return false;
     }
-    trma_win_note_store(window->core);
+    trma_win_order_note_store(window->core);
     *code = trma_win_conclude(window, trma_acc_update_array(&target->updates, known->operation, type->element,
                                                             origin_addr, local, place,
                                                             bytes / trma_acc_element_size(type->element)));

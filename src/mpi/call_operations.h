@@ -8,6 +8,7 @@
 #include "move/move_bytes.h"
 #include "win/win_epoch.h"
 #include "win/win_operation.h"
+#include "win/win_order.h"
 
 /*
  * The short way of put, get and the updates of one element, in line with the entry points: both sides the
@@ -80,7 +81,7 @@ static inline bool trma_quick_Put(struct trma_win *window, const void *origin_ad
                                         target_count, target_datatype, &bytes);
 
     if (__builtin_expect(target != NULL, 1)) {
-        trma_win_note_store(window->core);
+        trma_win_order_note_store(window->core);
         trma_move_copy_bytes(target, origin_addr, bytes);
         return true;
     }
@@ -95,6 +96,7 @@ static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MP
                                         target_count, target_datatype, &bytes);
 
     if (__builtin_expect(target != NULL, 1)) {
+        trma_win_order_pay();
         trma_move_fetch_bytes(origin_addr, target, bytes);
         return true;
     }
@@ -132,6 +134,7 @@ static inline bool trma_operation_quick_update(struct trma_win *window, const vo
         return false;
     }
     const struct trma_target *target = &window->core->targets[target_rank];
+    trma_win_order_pay();
     if (trma_acc_singles_update(&target->updates, known->operation, type->element, origin_addr, result_addr,
                                 local)) {
         *code = MPI_SUCCESS;
@@ -169,6 +172,7 @@ static inline int trma_call_Compare_and_swap(struct trma_win *window, const void
                                                target_rank, target_disp);
     }
     const struct trma_target *target = &window->core->targets[target_rank];
+    trma_win_order_pay();
     if (trma_acc_singles_swap(&target->updates, type->element, origin_addr, compare_addr, result_addr,
                               local)) {
         return MPI_SUCCESS;

@@ -4,6 +4,7 @@
 #include "face_host.h"
 #include "handlers.h"
 #include "win/win_attach.h"
+#include "win/win_order.h"
 
 int trma_call_Win_create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
                          MPI_Win *win) {
@@ -96,7 +97,7 @@ int trma_call_Win_detach(struct trma_win *window, const void *base) {
 
 int trma_call_Win_shared_query(struct trma_win *window, int rank, MPI_Aint *size, MPI_Aint *disp_unit,
                                void *baseptr) {
-    const struct trma_window *core = window->core;
+    struct trma_window *core = window->core;
     uint32_t member = 0;
 
     if (rank == MPI_PROC_NULL) {
@@ -112,6 +113,9 @@ int trma_call_Win_shared_query(struct trma_win *window, int rank, MPI_Aint *size
     const struct trma_target *target = &core->targets[member];
     bool is_reachable = target->is_whole && (window->flavor == MPI_WIN_FLAVOR_SHARED || target->size);
 
+    if (is_reachable) {
+        trma_win_order_at_once(core);
+    }
     *size = is_reachable ? (MPI_Aint)target->size : 0;
     *disp_unit = is_reachable ? (MPI_Aint)target->disp_unit : 0;
     *(void **)baseptr = is_reachable ? target->path.local : NULL;

@@ -303,6 +303,9 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
     }
     trma_face_team_retain(team);
     window->core = work->core;
+    if (making->flavor == MPI_WIN_FLAVOR_SHARED) {
+        trma_win_order_at_once(window->core);
+    }
     window->size = work->core->size;
     window->host = work->host;
     *win = work->host.win;

@@ -218,7 +218,7 @@ def write_wrapper(call, large):
     if call.kind == "window":
         passed = ["window"] + [a for a in arguments if a != "win"]
         found = ["    struct trma_win *window = trma_win_find(win);", "", "    if (!window) {"]
-        found += pass_to_host(call, name, large, arguments, " " * 8) + ["    }"]
+        found += ["        trma_win_order_pay();", *pass_to_host(call, name, large, arguments, " " * 8), "    }"]
         if call.name in QUICK:
             # The first operation of an epoch finds its target closed: that is common, too.
             found += [f"    if (trma_operation_open(window, target_rank) && trma_quick_{call.name}({', '.join(passed)})) {{",

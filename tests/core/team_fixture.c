@@ -7,6 +7,7 @@
 #include "mem/mem_heap.h"
 #include "move/move_bytes.h"
 #include "win/win_epoch.h"
+#include "win/win_order.h"
 
 /* Gates of a scene. */
 enum { GATE_CARDS, GATE_TEAMS };
@@ -252,6 +253,7 @@ enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t
         window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *from);
 
     if (quick) {
+        trma_win_order_note_store(window);
         trma_move_copy_bytes(quick, from, count * sizeof *from);
         return TRMA_OK;
     }
@@ -263,6 +265,7 @@ enum trma_status window_get(struct trma_window *window, uint32_t target, int64_t
     void *quick = window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *to);
 
     if (quick) {
+        trma_win_order_pay();
         trma_move_copy_bytes(to, quick, count * sizeof *to);
         return TRMA_OK;
     }

@@ -125,6 +125,7 @@ static enum trma_status take_lock(struct trma_window *window, uint32_t index, en
     if (!status) {
         open_for_operations(window, index);
     }
+    trma_win_order_pay();
     return status;
 }
 
@@ -137,6 +138,7 @@ static void give_lock(struct trma_window *window, uint32_t index) {
     } else if (target->lock == TRMA_LOCK_SHARED) {
         trma_sync_unlock_shared(&target->words->lock, needs_fence);
     }
+    trma_win_order_unlock(window, target->lock);
     target->lock = TRMA_LOCK_NONE;
 }
 
@@ -210,6 +212,7 @@ enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions)
         window->access = TRMA_ACCESS_FENCE;
     }
     trma_win_guard_leave(window);
+    trma_win_order_pay();
     return status;
 }
 
@@ -370,6 +373,7 @@ enum trma_status trma_win_wait(struct trma_window *window) {
     window->is_exposed = false;
     window->n_posted = 0;
     trma_win_guard_leave(window);
+    trma_win_order_pay();
     return status;
 }
 
@@ -389,6 +393,7 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done) {
         window->n_posted = 0;
     }
     trma_win_guard_leave(window);
+    trma_win_order_pay();
     if (!*done && window->team->waiter.progress) {
         window->team->waiter.progress();
     }
@@ -406,6 +411,7 @@ enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock
         kind == TRMA_LOCK_EXCLUSIVE
             ? trma_sync_lock_await(&target->words->lock, ticket, waiter, NULL, NULL)
             : trma_sync_lock_await_to_share(&target->words->lock, ticket, waiter, NULL, NULL);
+    trma_win_order_pay();
     if (!status) {
         target->lock = kind;
         open_for_operations(window, index);
@@ -519,7 +525,7 @@ enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool
         enum trma_status seen = look_at(window, &index, 1);
         status = status ? status : seen;
         if (!local) {
-            trma_win_order_flush(window, window->is_threaded);
+            trma_win_order_flush(window);
         }
     }
     trma_win_guard_leave(window);
@@ -538,7 +544,7 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
             status = drain(window, &window->targets[window->active[i]], waited_ns);
         }
         if (!local) {
-            trma_win_order_flush(window, window->is_threaded);
+            trma_win_order_flush(window);
         }
     }
     trma_win_guard_leave(window);
@@ -548,6 +554,7 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
 enum trma_status trma_win_sync(struct trma_window *window) {
     (void)window;
     atomic_thread_fence(memory_order_seq_cst);
+    atomic_store_explicit(&trma_win_order_is_owed, false, memory_order_relaxed);
     return TRMA_OK;
 }
 

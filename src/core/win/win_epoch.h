@@ -2,6 +2,7 @@
 #ifndef TRMA_WIN_EPOCH_H
 #define TRMA_WIN_EPOCH_H
 
+#include "win_order.h"
 #include "win_window.h"
 
 /*
@@ -63,6 +64,7 @@ static inline enum trma_status trma_win_lock_quick(struct trma_window *window, e
     }
     struct trma_lock *lock = &target->words->lock;
     uint32_t ticket = trma_sync_lock_ask(lock);
+    trma_win_order_pay_after_atomic();
     if (__builtin_expect(kind == TRMA_LOCK_EXCLUSIVE ? !trma_sync_lock_is_turn(lock, ticket)
                                                      : !trma_sync_lock_is_turn_to_share(lock, ticket),
                          0)) {
@@ -95,6 +97,7 @@ static inline enum trma_status trma_win_unlock_quick(struct trma_window *window,
     window->n_locked = 0;
     window->n_active = 0;
     window->access = TRMA_ACCESS_NONE;
+    trma_win_order_unlock(window, kind);
     if (kind == TRMA_LOCK_EXCLUSIVE) {
         trma_sync_unlock_exclusive(&target->words->lock, window->team->waiter.needs_fence);
     } else {
@@ -115,22 +118,6 @@ enum trma_status trma_win_unlock_all(struct trma_window *window);
 enum trma_status trma_win_flush(struct trma_window *window, uint32_t target, bool local);
 enum trma_status trma_win_flush_all(struct trma_window *window, bool local);
 
-/*
- * A flush promises that the operations are done before anything that the caller does next, later loads
- * included: only a full fence keeps those behind the stores of a put (two origins that flush a put and then
- * get must not both miss). After gets alone there are no stores to wait for, and later accesses must only not
- * overtake the loads. Another thread may have been the one to flush and to clear the mark, which says nothing
- * of this thread's stores: with threads the fence is always full.
- */
-static inline void trma_win_order_flush(struct trma_window *window, bool is_threaded) {
-    if (!is_threaded && !atomic_load_explicit(&window->has_stored, memory_order_relaxed)) {
-        atomic_thread_fence(memory_order_acq_rel);
-        return;
-    }
-    atomic_thread_fence(memory_order_seq_cst);
-    atomic_store_explicit(&window->has_stored, false, memory_order_relaxed);
-}
-
 /* The short way of a flush, in line with the entry point. False: not all was done, take trma_win_flush. */
 static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t target) {
     struct trma_target *at = &window->targets[target];
@@ -141,8 +128,7 @@ static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t tar
         trma_move_may_be_late()) {
         return false;
     }
-    trma_win_order_flush(window, false); /* with threads the window is special */
-    /* After the fence, which waits for all stores before it. */
+    trma_win_order_flush(window);
     return --window->until_look != 0;
 }
 

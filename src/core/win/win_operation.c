@@ -3,6 +3,7 @@
 
 #include "win_deferred.h"
 #include "win_epoch.h"
+#include "win_order.h"
 
 /* Finds the path to the operation's target bytes; TRMA_ERR_RANGE when the window has no memory there. */
 static enum trma_status find_path(struct trma_window *window, const struct trma_rma *rma,
@@ -51,7 +52,10 @@ static enum trma_status move_or_update(struct trma_window *window, const struct 
     const struct trma_acc_context *updates = &target->updates;
 
     if (rma->kind != TRMA_COUNT_GET) {
-        trma_win_note_store(window);
+        trma_win_order_note_store(window);
+    }
+    if (rma->kind != TRMA_COUNT_PUT) {
+        trma_win_order_pay();
     }
     switch (rma->kind) {
     case TRMA_COUNT_PUT:
@@ -163,7 +167,9 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
         return false;
     }
     if (is_put) {
-        trma_win_note_store(window);
+        trma_win_order_note_store(window);
+    } else {
+        trma_win_order_pay();
     }
     const uint64_t before = trma_node_help_received();
     if (!trma_move_dense(&path, (uintptr_t)local, target->base + offset, size, is_put)) {

@@ -65,11 +65,6 @@ static inline void *trma_win_quick_address(struct trma_window *window, uint32_t 
     return (int64_t)(offset | size) >= 0 && offset + size <= span ? at->quick_local + offset : NULL;
 }
 
-/* To be called before the window's memory is stored to, except by what notes it itself (acc_update.h). */
-static inline void trma_win_note_store(struct trma_window *window) {
-    atomic_store_explicit(&window->has_stored, true, memory_order_relaxed);
-}
-
 /*
  * The short way for one stretch of bytes to or from private memory of a target that is open. After a system
  * call the processor has forgotten its predictions: every branch and call less counts for ten. False: take

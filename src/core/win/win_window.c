@@ -8,6 +8,7 @@
 #include "../mem/mem_map.h"
 #include "../mem/mem_xpmem.h"
 #include "win_deferred.h"
+#include "win_order.h"
 
 static size_t words_size(uint32_t members) {
     return sizeof(struct trma_window_words) + members * sizeof(struct trma_pscw_words);
@@ -187,6 +188,9 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     window->adopt_reason = cards[team->me].adopt_reason;
     window->is_dynamic = options->is_dynamic;
     window->is_threaded = options->is_threaded;
+    if (options->is_threaded) {
+        trma_win_order_at_once(window);
+    }
     window->counts_operations = options->counts_operations;
     for (uint32_t i = 0; i < team->size && !status; i++) {
         status = map_words(window, i, &cards[i]);

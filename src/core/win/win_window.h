@@ -121,6 +121,7 @@ struct trma_window {
     enum trma_access access;
     bool fence_used;          /* operations were issued since the last fence */
     atomic_bool has_stored;   /* some may have stored since the last flush: the next one must order that */
+    bool fences_at_once;      /* its flushes do not leave the fence to later loads: see win_order.h */
     uint32_t until_look;      /* flushes and unlocks until the clock is read: see must_look */
     bool is_exposed;          /* between post and wait */
     bool needs_help;          /* peers reach this process's memory by the kernel: counted in team->help */

@@ -152,36 +152,22 @@ static void end(struct latency *latency) {
     bench_window_free(latency->transfer.window);
 }
 
-/* The limit of large transfers, a copy within the process: with all that a transfer has besides its calls
- * (transfer_issue, transfer_done). */
-struct copy {
-    uint64_t *from, *to;
-    size_t size;
-    int rank;
-    bool is_get;
-    long wrong;
-};
-
+/* The limit of large transfers: a copy within the process in the place of the operation and its
+ * synchronisation, all else the same. */
 static void run_copy(void *context, long iterations) {
-    struct copy *copy = context;
-    const size_t last = copy->size / sizeof(uint64_t) - 1;
-    const uint64_t first_word = copy->from[0], last_word = copy->from[last];
-    if (copy->rank != 0)
+    struct transfer *transfer = context;
+    if (transfer->rank != 0)
         return;
     for (long i = 0; i < iterations; i++) {
-        uint64_t *marked = copy->is_get ? copy->to : copy->from;
-        marked[0] = copy->is_get ? 0 : (uint64_t)i;
-        marked[last] = marked[0];
-        memmove(copy->to, copy->from, copy->size);
-        __asm__ volatile("" ::: "memory"); /* every copy is made */
-        if (copy->is_get)
-            copy->wrong += (copy->to[0] != first_word) + (copy->to[last] != last_word);
+        transfer_issue(transfer);
+        transfer_done(transfer);
     }
 }
 
 static long check_copy(void *context) {
-    struct copy *copy = context;
-    return copy->wrong + (copy->rank == 0 && memcmp(copy->to, copy->from, copy->size) != 0);
+    const struct transfer *transfer = context;
+    return transfer->wrong +
+           (transfer->rank == 0 && memcmp(transfer->own, transfer->buffer, transfer->size) != 0);
 }
 
 /* Where it is one: an origin that tells nobody moves so many bytes that calling costs little. */
@@ -209,12 +195,11 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         count++;
     }
     const int windows = count;
-    struct copy copy = {.size = size, .rank = bench->rank, .is_get = strcmp(op, "get") == 0};
+    struct transfer copy;
     if (windows > 0 && has_copy_for_limit(bench, mode, op, size)) {
         /* The last window is an allocated one; this rank's own memory in it is used by nothing else. */
-        uint64_t *own = (uint64_t *)window[windows - 1].base;
-        copy.from = copy.is_get ? own : buffer;
-        copy.to = copy.is_get ? buffer : own;
+        copy = latency[windows - 1].transfer;
+        transfer_stay(&copy);
         task[count] =
             (struct bench_task){.context = &copy, .run = run_copy, .check = check_copy, .least = 10};
         strcpy(flavour[count++], "memcpy");

@@ -25,7 +25,10 @@ struct transfer {
     size_t size;
     struct bench_window *window;
     int rank, peer;
-    uint64_t *buffer;  /* what is sent, or where a get's bytes go; the caller's */
+    uint64_t *buffer; /* what is sent, or where a get's bytes go; the caller's */
+    uint64_t *own;    /* not NULL: memory of this process that is copied to or from, without MPI */
+    uint64_t first;   /* what a get must bring in its first and last words */
+    uint64_t last;
     uint64_t result;   /* what an atomic operation brought back */
     uint64_t compare;  /* what a compare_and_swap expects */
     uint64_t issued;   /* operations that this rank has issued */
@@ -41,6 +44,10 @@ bool transfer_is_atomic_word(const char *op);
  * Collective over both. */
 void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
                     uint64_t *buffer, int rank);
+
+/* Makes it a copy within this process (put and get only), to or from its own memory in the window: the limit
+ * of large transfers, with all that they have besides MPI's calls. */
+void transfer_stay(struct transfer *transfer);
 
 /* Issues the next operation towards the peer. */
 void transfer_issue(struct transfer *transfer);

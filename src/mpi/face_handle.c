@@ -52,7 +52,11 @@ struct trma_handle *trma_handle_take(struct trma_handle_table *table) {
     }
     pthread_mutex_unlock(&table->mutex);
     if (!object) {
-        return calloc(1, table->object_size);
+        /* What the short ways read comes first in each object: one cache line. */
+        const size_t line = 64;
+        const size_t size = (table->object_size + line - 1) / line * line;
+        object = aligned_alloc(line, size);
+        return object ? memset(object, 0, size) : NULL;
     }
     /* The key is 0 already, and a stale reader may be looking at it: everything behind it is cleared. */
     memset((char *)object + sizeof *object, 0, table->object_size - sizeof *object);

@@ -77,15 +77,17 @@ static void overlapping_sides_are_moved(void **state) {
 static void check_large(unsigned char *to_room, const unsigned char *from_room, size_t to, size_t from,
                         size_t size) {
     const size_t room = TRMA_MOVE_LARGE_MOST + 4096;
-    memset(to_room, GUARD, room);
-    trma_move_copy_bytes(to_room + to, from_room + from, size);
-    assert_memory_equal(to_room + to, from_room + from, size);
-    for (size_t i = 0; i < to; i++) {
-        assert_int_equal(to_room[i], GUARD);
-    }
-    for (size_t i = to + size; i < room; i++) {
-        if (to_room[i] != GUARD) {
-            fail_msg("byte %zu behind the %zu was written", i - to - size, size);
+    for (int is_fetched = 0; is_fetched <= 1; is_fetched++) {
+        memset(to_room, GUARD, room);
+        (is_fetched ? trma_move_fetch_bytes : trma_move_copy_bytes)(to_room + to, from_room + from, size);
+        assert_memory_equal(to_room + to, from_room + from, size);
+        for (size_t i = 0; i < to; i++) {
+            assert_int_equal(to_room[i], GUARD);
+        }
+        for (size_t i = to + size; i < room; i++) {
+            if (to_room[i] != GUARD) {
+                fail_msg("byte %zu behind the %zu was written", i - to - size, size);
+            }
         }
     }
 }
@@ -100,6 +102,7 @@ static void large_ones_are_copied(void **state) {
         from[i] = (unsigned char)(i * 0x9e3779b1U >> 13);
     }
     for (size_t beside = 0; beside < 70; beside += 23) {
+        check_large(to, from, beside, 69 - beside, 65536 + beside);
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_LEAST - 1);
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_LEAST);
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_LEAST + beside);
@@ -110,12 +113,10 @@ static void large_ones_are_copied(void **state) {
     free(to);
 }
 
-static void large_sides_that_overlap_are_moved(void **state) {
-    const size_t size = TRMA_MOVE_LARGE_LEAST + 77;
-    const size_t distances[] = {0, 1, 63, 4096, TRMA_MOVE_LARGE_LEAST, size - 1, size, size + 1};
+static void check_large_overlap(size_t size) {
+    const size_t distances[] = {0, 1, 63, 200, 4096, size - 300, size - 77, size - 1, size, size + 1};
     unsigned char *bytes = malloc(3 * size);
     unsigned char *moved = malloc(3 * size);
-    (void)state;
     assert_true(bytes && moved);
     for (size_t i = 0; i < sizeof distances / sizeof distances[0]; i++) {
         for (int is_up = 0; is_up <= 1; is_up++) {
@@ -125,12 +126,18 @@ static void large_sides_that_overlap_are_moved(void **state) {
                 bytes[b] = moved[b] = (unsigned char)(b * 0x9e3779b1U >> 13);
             }
             memmove(moved + (is_up ? high : low), moved + (is_up ? low : high), size);
-            trma_move_copy_bytes(bytes + (is_up ? high : low), bytes + (is_up ? low : high), size);
+            trma_move_fetch_bytes(bytes + (is_up ? high : low), bytes + (is_up ? low : high), size);
             assert_memory_equal(bytes, moved, 3 * size);
         }
     }
     free(bytes);
     free(moved);
+}
+
+static void large_sides_that_overlap_are_moved(void **state) {
+    (void)state;
+    check_large_overlap(65536);
+    check_large_overlap(TRMA_MOVE_LARGE_LEAST + 77);
 }
 
 int main(void) {

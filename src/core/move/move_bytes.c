@@ -60,7 +60,7 @@ static void copy_by_string(void *to, const void *from, size_t size) {
 }
 #endif
 
-static copier *choose_for_middle(void) {
+static copier *choose_vectors(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f")) {
         return copy_by_64;
@@ -121,9 +121,22 @@ void trma_move_copy_middle(void *to, const void *from, size_t size) {
 
     /* Otherwise the sides overlap, or lie in a cache further out. */
     if (!overlap(to, from, size) && goes_where_the_last_did(to)) {
-        chosen_by(choose_for_middle, &chosen)(to, from, size);
+        chosen_by(choose_vectors, &chosen)(to, from, size);
     } else {
         memmove(to, from, size);
+    }
+}
+
+void trma_move_copy_long(void *to, const void *from, size_t size) {
+    static _Atomic(copier *) chosen;
+    const size_t end = 256; /* the least that the vectors take */
+    const size_t begin = size - end;
+
+    if (overlap(to, from, size)) {
+        memmove(to, from, size);
+    } else {
+        memcpy(to, from, begin);
+        chosen_by(choose_vectors, &chosen)((char *)to + begin, (const char *)from + begin, end);
     }
 }
 

@@ -60,12 +60,27 @@ static inline void trma_move_copy_bytes(void *to, const void *from, size_t size)
 }
 
 /*
- * The same for data that is fetched into memory of the caller's own. Not for what is written to others: lines
- * that another processor has are taken over faster by the string instructions, which do not read them first.
+ * memmove for sizes between the middle and the large ones, its last bytes by vectors: what is loaded after
+ * string instructions from where they have stored waits for their end, and who fetches looks at what came
+ * (bench latency: gets of 64 KiB at 0.97 to 0.99 of memcpy's bandwidth instead of 0.93 to 0.94; puts do not
+ * gain by it). Thread-safe.
+ */
+void trma_move_copy_long(void *to, const void *from, size_t size);
+
+static inline bool trma_move_is_long(size_t size) {
+    return size > TRMA_MOVE_MIDDLE_MOST && size < TRMA_MOVE_LARGE_LEAST;
+}
+
+/*
+ * trma_move_copy_bytes for data that is fetched into memory of the caller's own. Not for what is written to
+ * others: lines that another processor has are taken over faster by the string instructions, which do not
+ * read them first.
  */
 static inline void trma_move_fetch_bytes(void *to, const void *from, size_t size) {
     if (trma_move_is_middle(size)) {
         trma_move_copy_middle(to, from, size);
+    } else if (trma_move_is_long(size)) {
+        trma_move_copy_long(to, from, size);
     } else {
         trma_move_copy_bytes(to, from, size);
     }

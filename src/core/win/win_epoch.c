@@ -131,7 +131,7 @@ static enum trma_status take_lock(struct trma_window *window, uint32_t index, en
 
 static void give_lock(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
-    bool needs_fence = window->team->waiter.needs_fence;
+    bool needs_fence = window->needs_fence;
 
     if (target->lock == TRMA_LOCK_EXCLUSIVE) {
         trma_sync_unlock_exclusive(&target->words->lock, needs_fence);
@@ -262,7 +262,7 @@ static enum trma_status finish_target(struct trma_window *window, uint32_t index
 
     target->in_start_group = false;
     trma_sync_pscw_announce(target->completed, target->started);
-    trma_node_doorbell_notify(window->team->bells[index], window->team->waiter.needs_fence);
+    trma_node_doorbell_notify(window->team->bells[index], window->needs_fence);
     return status ? status : drained;
 }
 
@@ -329,7 +329,7 @@ enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group
         struct trma_target *origin = &window->targets[group[i]];
         window->post_group[i] = group[i];
         trma_sync_pscw_announce(&origin->words->pairs[window->me].posted, ++origin->exposed);
-        trma_node_doorbell_notify(window->team->bells[group[i]], window->team->waiter.needs_fence);
+        trma_node_doorbell_notify(window->team->bells[group[i]], window->needs_fence);
     }
     window->n_posted = n;
     window->is_exposed = true;

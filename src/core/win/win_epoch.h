@@ -71,7 +71,7 @@ static inline enum trma_status trma_win_lock_quick(struct trma_window *window, e
         return trma_win_lock_queued(window, kind, index, ticket);
     }
     if (kind == TRMA_LOCK_SHARED) {
-        trma_sync_lock_admit(lock, window->team->waiter.needs_fence);
+        trma_sync_lock_admit(lock, window->needs_fence);
     }
     window->access = TRMA_ACCESS_LOCK;
     window->n_locked++;
@@ -99,9 +99,9 @@ static inline enum trma_status trma_win_unlock_quick(struct trma_window *window,
     window->access = TRMA_ACCESS_NONE;
     trma_win_order_unlock(window, kind);
     if (kind == TRMA_LOCK_EXCLUSIVE) {
-        trma_sync_unlock_exclusive(&target->words->lock, window->team->waiter.needs_fence);
+        trma_sync_unlock_exclusive(&target->words->lock, window->needs_fence);
     } else {
-        trma_sync_unlock_shared(&target->words->lock, window->team->waiter.needs_fence);
+        trma_sync_unlock_shared(&target->words->lock, window->needs_fence);
     }
     return TRMA_OK;
 }

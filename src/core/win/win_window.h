@@ -72,9 +72,11 @@ struct trma_deferred;
 
 /* This process's view of one member. Private. */
 struct trma_target {
-    /* What a put looks at comes first, in one cache line. */
-    atomic_bool ready; /* the epoch lets operations to this target go straight ahead; set and cleared under
-                          the guard */
+    /* What a put or get and its synchronisation look at comes first, in one cache line: a transfer of many
+     * bytes pushes everything out of the first cache, and each line costs some nanoseconds then. */
+    _Alignas(64) atomic_bool ready; /* the epoch lets operations to this target go straight ahead; set and
+                                       cleared under the guard */
+    bool in_start_group;
     uint32_t disp_unit;
     /* The offsets that the short ways of operations may touch: [quick_low, quick_low + quick_span), mapped
      * here at quick_local. quick_span is 0 when there are none, and set last (release) when a window becomes
@@ -82,20 +84,19 @@ struct trma_target {
     uint64_t quick_low;
     _Atomic uint64_t quick_span;
     char *quick_local;
+    enum trma_lock_kind lock;
+    uint32_t started;                /* access epochs (PSCW) opened towards it */
+    struct trma_window_words *words; /* the target's, mapped here */
+    atomic_uint *posted;             /* in this process's words: this target's exposure epochs for us */
+    atomic_uint *completed;          /* in the target's words: our access epochs towards it */
+
     uint64_t size;
     uintptr_t base; /* in the target's address space */
     struct trma_path path;
-
-    struct trma_window_words *words; /* the target's, mapped here */
-    uint64_t words_serial;           /* of the region that holds them */
+    uint64_t words_serial;           /* of the region that holds the words */
     uint64_t memory_serial;          /* of the mapped region behind path, 0 when none */
     struct trma_peer *memory_owner;  /* whose region that is */
-    atomic_uint *posted;             /* in this process's words: this target's exposure epochs for us */
-    atomic_uint *completed;          /* in the target's words: our access epochs towards it */
-    uint32_t started;                /* access epochs (PSCW) opened towards it */
     uint32_t exposed;                /* exposure epochs opened for it as an origin */
-    enum trma_lock_kind lock;
-    bool in_start_group;
     struct trma_acc_context updates; /* for accumulates to it */
     unsigned adopt_version;          /* of what the target published about its adoption */
     struct trma_helper *helper;      /* by which it is asked for help; made when needed, kept until the end */
@@ -110,32 +111,35 @@ struct trma_target {
 };
 
 struct trma_window {
+    /* The first cache line, as in trma_target. */
+    _Alignas(64) bool counts_operations; /* statistics are wanted */
+    bool is_threaded;                    /* several threads may call at once: the guard is used */
+    bool may_adopt;                      /* this process's memory is private and may earn its adoption */
+    atomic_bool has_stored; /* some may have stored since the last flush: the next one must order that */
+    bool fences_at_once;    /* its flushes do not leave the fence to later loads: see win_order.h */
+    bool needs_fence;       /* the team's waiter's: whoever notifies makes the fence */
+    bool fence_used;        /* operations were issued since the last fence */
+    bool is_exposed;        /* between post and wait */
+    enum trma_access access;
+    uint32_t until_look; /* flushes and unlocks until the clock is read: see must_look */
+    uint32_t n_locked;
+    uint32_t n_active; /* targets whose `ready` is set in this epoch */
+    uint32_t *active;
+    uint32_t n_started; /* the group of start */
+    uint32_t n_posted;  /* the group of post */
+    uint32_t *start_group;
+    uint32_t *post_group;
     struct trma_team *team;
+
+    pthread_mutex_t guard; /* protects everything private here and in the targets */
     uint32_t size;
     uint32_t me;
     bool is_dynamic;
-    bool counts_operations; /* statistics are wanted */
-    bool is_threaded;       /* several threads may call at once: the guard is used */
-    bool may_adopt;         /* this process's memory is private and may earn its adoption */
-    pthread_mutex_t guard;  /* protects everything private below and in the targets */
-    enum trma_access access;
-    bool fence_used;          /* operations were issued since the last fence */
-    atomic_bool has_stored;   /* some may have stored since the last flush: the next one must order that */
-    bool fences_at_once;      /* its flushes do not leave the fence to later loads: see win_order.h */
-    uint32_t until_look;      /* flushes and unlocks until the clock is read: see must_look */
-    bool is_exposed;          /* between post and wait */
     bool needs_help;          /* peers reach this process's memory by the kernel: counted in team->help */
     uint64_t adopted_serial;  /* what this window has a share in; 0 when nothing is adopted */
     const char *adopt_reason; /* why it was not adopted; static text, NULL when nothing was tried */
-    uint32_t n_active;        /* targets whose `ready` is set in this epoch */
-    uint32_t *active;
-    uint32_t n_started; /* the group of start */
-    uint32_t *start_group;
-    uint32_t n_posted; /* the group of post */
-    uint32_t *post_group;
-    uint32_t n_locked;
-    uint64_t looked_ns;      /* when the members were last seen alive */
-    uint32_t calls_per_look; /* what until_look begins at */
+    uint64_t looked_ns;       /* when the members were last seen alive */
+    uint32_t calls_per_look;  /* what until_look begins at */
     struct trma_barrier fence;
     struct trma_barrier_words **fence_words;
     struct trma_acc_presence **presences;

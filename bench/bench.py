@@ -10,7 +10,7 @@ import sys
 
 import campaign
 import page
-from best import best_tables, hot_tables
+from best import summary_tables
 from experiments import EXPERIMENTS, jobs, limit_jobs
 from machine import host_title, machine_facts, placements
 from results import Results, text_of
@@ -62,7 +62,7 @@ def run_experiment(experiment, options, hosts, machine, titles):
     runs.progress.clear()
     good, busy = without_busy(store)
     results = Results(good)
-    for table in (tables_of(experiment.name, results, titles) + best_tables(results, titles) + hot_tables(results, titles)
+    for table in (tables_of(experiment.name, results, titles) + summary_tables(results, titles)
                   + limit_tables(results)):
         print(text_of(table), flush=True)
     if busy:

@@ -2,10 +2,11 @@
 """TrueRMA against the best of all MPIs alone on allocated windows, over every experiment in which less time is better."""
 
 import math
+import statistics
 
 from results import Table, fits, value_text
 from runner import ALONE, WITH
-from tables import FLAVOURS, MODES, OPERATIONS, size_text
+from tables import FLAVOURS, MODES, OPERATIONS, cells_with, size_text
 
 HOT_LIMIT = 1.15
 BENCHES = ("latency", "rate", "contend", "sync", "aggregate")
@@ -112,6 +113,37 @@ def hot_tables(results, titles):
                   ["synchronisation", "operation", *(titles[host] for host in hosts)], rows, 2),
             Table(f"Hot created windows against allocated ones: cells above {HOT_LIMIT}", "the same",
                   ["host MPI", "cell", "created", "allocated", "share"], slower, 2)]
+
+
+def beside_rows(results, titles, modes, sizes, text):
+    rows = []
+    order = [fields for fields in cells_with(results, bench="latency", flavour="allocate")
+             if fields["mode"] in modes and sizes(fields["size"])]
+    for fields in sorted(order, key=lambda f: (modes.index(f["mode"]), list(OPERATIONS).index(f["op"]), f["size"])):
+        values = [results.find(host, WITH, **dict(fields, flavour=flavour)) for host in titles for flavour, _ in FLAVOURS]
+        shares = [[cell["beside"] for cell in value.launches if "beside" in cell] if value else [] for value in values]
+        if any(shares):
+            rows.append([MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
+                         *(text(statistics.median(share)) if share else "–" for share in shares)])
+    return rows
+
+
+def beside_tables(results, titles):
+    """TrueRMA against the limits that were sampled in turns with it."""
+    head = ["synchronisation", "operation", "size", *(f"{title}: {name}" for title in titles.values() for _, name in FLAVOURS)]
+    by_hand = beside_rows(results, titles, ["pscw"], lambda size: True, lambda share: f"{share:.2f}")
+    copies = beside_rows(results, titles, ["lock", "lock_shared", "lock_all"], lambda size: size >= 64 << 10,
+                         lambda share: f"{1 / share:.3f}")
+    tables = [Table("Against the exchange by hand", "TrueRMA's time as a multiple of that of a copy, a flag and a poll in memory "
+                    "that two processes share, sampled in turns in the same launches; medians over launches", head, by_hand, 3),
+              Table("Against memcpy", "bandwidth with TrueRMA, synchronisation included, as a share of that of memcpy within the "
+                    "process on the same memory, sampled in turns in the same launches; medians over launches", head, copies, 3)]
+    return [table for table in tables if table.rows]
+
+
+def summary_tables(results, titles):
+    """What is compared over hosts and experiments."""
+    return best_tables(results, titles) + hot_tables(results, titles) + beside_tables(results, titles)
 
 
 def share_text(shares):

@@ -8,6 +8,7 @@
  * so that the host MPI's progress runs there. */
 #include "common/transfer.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,15 +168,76 @@ static void run_copy(void *context, long iterations) {
 static long check_copy(void *context) {
     const struct transfer *transfer = context;
     return transfer->wrong +
-           (transfer->rank == 0 && memcmp(transfer->own, transfer->buffer, transfer->size) != 0);
+           (transfer->rank == 0 && memcmp(transfer->memory, transfer->buffer, transfer->size) != 0);
+}
+
+static bool is_limited(const struct bench *bench, const char *op) {
+    return (strcmp(op, "put") == 0 || strcmp(op, "get") == 0) &&
+           strcmp(bench->options.flavours, program.flavours) == 0;
 }
 
 /* Where it is one: an origin that tells nobody moves so many bytes that calling costs little. */
 static bool has_copy_for_limit(const struct bench *bench, const char *mode, const char *op, size_t size) {
     const size_t least = 32 << 10;
-    bool is_move = strcmp(op, "put") == 0 || strcmp(op, "get") == 0;
-    return is_move && size >= least && strncmp(mode, "lock", 4) == 0 &&
-           strcmp(bench->options.flavours, program.flavours) == 0;
+    return is_limited(bench, op) && size >= least && strncmp(mode, "lock", 4) == 0;
+}
+
+/* The limit of the ping-pong: the same copies by hand between two processes that share memory. Who has copied
+ * raises the other one's flag. */
+struct hand {
+    struct transfer transfer;
+    struct bench_window window; /* shared: the data, and behind it a flag */
+    _Atomic uint64_t *mine, *theirs;
+    uint64_t raised, seen;
+};
+
+enum { FLAG_ROOM = 128 }; /* two cache lines: neighbours are fetched in pairs */
+
+static void hand_over(struct hand *hand) {
+    transfer_issue(&hand->transfer);
+    atomic_store_explicit(hand->theirs, ++hand->raised, memory_order_release);
+    transfer_done(&hand->transfer);
+}
+
+static void hand_await(struct hand *hand) {
+    hand->seen++;
+    while (atomic_load_explicit(hand->mine, memory_order_acquire) < hand->seen)
+        ;
+    transfer_arrived(&hand->transfer);
+}
+
+static void run_hand(void *context, long iterations) {
+    struct hand *hand = context;
+    bool first = hand->transfer.rank == 0;
+    for (long i = 0; i < iterations; i++) {
+        if (first)
+            hand_over(hand);
+        hand_await(hand);
+        if (!first)
+            hand_over(hand);
+    }
+}
+
+static long check_hand(void *context) {
+    struct hand *hand = context;
+    return transfer_check(&hand->transfer, false);
+}
+
+static void begin_hand(struct hand *hand, const struct bench *bench, const char *op, size_t size,
+                       uint64_t *buffer) {
+    const size_t data = (size + FLAG_ROOM - 1) / FLAG_ROOM * FLAG_ROOM;
+    const MPI_Aint bytes = (MPI_Aint)data + FLAG_ROOM;
+    MPI_Aint shared;
+    int unit;
+    char *theirs;
+    *hand = (struct hand){.window = {.bytes = size}};
+    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &hand->window.base, &hand->window.win);
+    MPI_Win_shared_query(hand->window.win, 1 - bench->rank, &shared, &unit, &theirs);
+    memset(hand->window.base, 0, (size_t)bytes);
+    transfer_begin(&hand->transfer, op, size, &hand->window, buffer, bench->rank);
+    transfer_copy(&hand->transfer, (uint64_t *)theirs);
+    hand->mine = (_Atomic uint64_t *)((char *)hand->window.base + data);
+    hand->theirs = (_Atomic uint64_t *)(theirs + data);
 }
 
 /* The flavours in turns, a window of each alive, from and to one buffer, and the limit: they are compared. */
@@ -185,6 +247,8 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
     struct bench_window window[BENCH_MAX_TURNS];
     struct bench_task task[BENCH_MAX_TURNS];
     char flavour[BENCH_MAX_TURNS][32];
+    struct transfer copy;
+    struct hand hand;
     uint64_t *buffer = bench_memory(size);
     int count = 0;
     while (count < BENCH_MAX_TURNS &&
@@ -195,18 +259,23 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         count++;
     }
     const int windows = count;
-    struct transfer copy;
-    if (windows > 0 && has_copy_for_limit(bench, mode, op, size)) {
+    const bool is_by_hand = windows > 0 && strcmp(mode, "pscw") == 0 && is_limited(bench, op);
+    if (is_by_hand) {
+        begin_hand(&hand, bench, op, size, buffer);
+        task[count] =
+            (struct bench_task){.context = &hand, .run = run_hand, .check = check_hand, .least = 10};
+        strcpy(flavour[count++], "exchange");
+    } else if (windows > 0 && has_copy_for_limit(bench, mode, op, size)) {
         /* The last window is an allocated one; this rank's own memory in it is used by nothing else. */
         copy = latency[windows - 1].transfer;
-        transfer_stay(&copy);
+        transfer_copy(&copy, (uint64_t *)window[windows - 1].base);
         task[count] =
             (struct bench_task){.context = &copy, .run = run_copy, .check = check_copy, .least = 10};
         strcpy(flavour[count++], "memcpy");
     }
     bench_run_in_turns(bench, task, count, samples);
     for (int i = 0; i < count; i++) {
-        if (task[i].check == check_active) { /* an iteration went both ways */
+        if (task[i].check == check_active || task[i].check == check_hand) { /* an iteration went both ways */
             for (int s = 0; s < samples[i].count; s++)
                 samples[i].us[s] /= 2;
         }
@@ -216,6 +285,8 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         if (i < windows)
             end(&latency[i]);
     }
+    if (is_by_hand)
+        MPI_Win_free(&hand.window.win);
     free(buffer);
 }
 

@@ -4,7 +4,7 @@
 import html
 import pathlib
 
-from best import best_tables, hot_tables
+from best import summary_tables
 from experiments import EXPERIMENTS
 from plots import plot_of
 from results import Results, time_text
@@ -127,7 +127,7 @@ def write(path, title, runs, machine, titles, names, with_command, failures=()):
         parts.append("<div class=alarm>Values marked ~ were measured while other processes used the machine: they are "
                      "no results.</div>")
     parts += [section_html(name, results, titles) for name in names]
-    for table in best_tables(results, titles) + hot_tables(results, titles) + limit_tables(results):
+    for table in summary_tables(results, titles) + limit_tables(results):
         parts.append(f"<h2>{escape(table.title)}</h2><p class=note>{escape(table.note)}</p>{table_html(table)}")
     parts.append("<h2>How it was measured</h2><p class=note>Every program runs alternately alone and with TrueRMA, its ranks "
                  "pinned. A value is the median over launches of the median over repetitions in a launch. Data is "

@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
-from best import best_tables, hot_tables
+from best import summary_tables
 from experiments import EXPERIMENTS
 from machine import host_title, same_machine, with_hosts_of
 from results import Results, Table, markdown_of
@@ -72,7 +72,7 @@ def experiment_lines(machine, runs):
             missing.append(experiment.title)
         for table in tables:
             lines += [markdown_of(table), ""]
-    for table in best_tables(results, titles) + hot_tables(results, titles) + limit_tables(results):
+    for table in summary_tables(results, titles) + limit_tables(results):
         lines += [markdown_of(table) if table.rows else f"## {table.title}\n\nNone.", ""]
     return lines, missing
 

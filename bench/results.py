@@ -24,6 +24,7 @@ FAR = 1.5
 # And it shares its cores with other tenants: launches in which a piece of work that fills a core took so many times the
 # shortest time are left out likewise.
 SLOW = 1.15
+BESIDE = ("exchange", "memcpy")  # cells that are a limit, sampled in turns with others of the same launch
 PASSIVE = ("lock", "lock_shared", "lock_all", "same", "distinct")  # where no rank waits for another one's word
 
 
@@ -77,11 +78,23 @@ class Results:
         if outcome["status"] != "ok":
             self.mishaps[(job["host"], job["variant"], job["program"])] = outcome["status"]
             return
+        self._compare_with_limits(outcome["cells"])
         for cell in outcome["cells"]:
             key = (job["host"], job["variant"], self._identity(cell, job.get("placement", "")))
             value = self.values.setdefault(key, Value(busy=outcome["busy"]))
             if value.busy == outcome["busy"]:
                 value.launches.append(cell)
+
+    @staticmethod
+    def _compare_with_limits(cells):
+        """Notes in cells how many times the limit's time they took in the same launch."""
+        def transfer(cell):
+            return tuple(cell.get(name) for name in ("bench", "mode", "op", "size"))
+
+        limits = {transfer(cell): cell["median_us"] for cell in cells if cell.get("flavour") in BESIDE}
+        for cell in cells:
+            if transfer(cell) in limits:
+                cell["beside"] = cell["median_us"] / limits[transfer(cell)]
 
     @staticmethod
     def _identity(cell, placement):

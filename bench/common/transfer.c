@@ -45,10 +45,10 @@ void transfer_begin(struct transfer *transfer, const char *op, size_t size, stru
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-void transfer_stay(struct transfer *transfer) {
-    transfer->own = (uint64_t *)transfer->window->base;
-    transfer->first = transfer->own[0];
-    transfer->last = transfer->own[words_of(transfer) - 1];
+void transfer_copy(struct transfer *transfer, uint64_t *memory) {
+    transfer->memory = memory;
+    transfer->first = memory[0];
+    transfer->last = memory[words_of(transfer) - 1];
 }
 
 /* In line with the calls: what they do not have to do is not to be seen. */
@@ -66,16 +66,16 @@ void transfer_issue(struct transfer *transfer) {
     case TRANSFER_PUT:
         buffer[0] = transfer->issued + 1;
         buffer[last] = transfer->issued + 1;
-        if (transfer->own)
-            copy(transfer, transfer->own, buffer);
+        if (transfer->memory)
+            copy(transfer, transfer->memory, buffer);
         else
             MPI_Put(buffer, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, win);
         break;
     case TRANSFER_GET:
         buffer[0] = 0;
         buffer[last] = 0;
-        if (transfer->own)
-            copy(transfer, buffer, transfer->own);
+        if (transfer->memory)
+            copy(transfer, buffer, transfer->memory);
         else
             MPI_Get(buffer, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, win);
         break;

@@ -26,7 +26,7 @@ struct transfer {
     struct bench_window *window;
     int rank, peer;
     uint64_t *buffer; /* what is sent, or where a get's bytes go; the caller's */
-    uint64_t *own;    /* not NULL: memory of this process that is copied to or from, without MPI */
+    uint64_t *memory; /* not NULL: mapped here, and copied to or from instead, without MPI */
     uint64_t first;   /* what a get must bring in its first and last words */
     uint64_t last;
     uint64_t result;   /* what an atomic operation brought back */
@@ -45,9 +45,9 @@ bool transfer_is_atomic_word(const char *op);
 void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
                     uint64_t *buffer, int rank);
 
-/* Makes it a copy within this process (put and get only), to or from its own memory in the window: the limit
- * of large transfers, with all that they have besides MPI's calls. */
-void transfer_stay(struct transfer *transfer);
+/* Makes it a copy without MPI (put and get only), to or from `memory`, which holds by now what gets will
+ * bring: the limit of transfers, with all that they have besides MPI's calls. */
+void transfer_copy(struct transfer *transfer, uint64_t *memory);
 
 /* Issues the next operation towards the peer. */
 void transfer_issue(struct transfer *transfer);

@@ -39,7 +39,7 @@ struct arena {
     bool only_cma;
     bool has_singles;   /* origins may change to singles mode */
     bool mixes_singles; /* but every third one may not, as if it had threads */
-    uint64_t tickets[ORIGINS * 4096];
+    uint64_t tickets[ORIGINS * MEMORY_BYTES / sizeof(uint64_t)];
     _Alignas(TRMA_ACC_STRIPE_BYTES) char memory[MEMORY_EDGE + MEMORY_BYTES + MEMORY_EDGE];
 };
 

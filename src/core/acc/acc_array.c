@@ -19,14 +19,11 @@ enum trma_status trma_acc_update_array(const struct trma_acc_context *context, e
     const char *from = origin;
     char *to = local;
 
-    /* The stripes of a run are taken one right after the other and given together: an atomic instruction
-     * waits for all stores before it, and between two kernels that is a stripe's worth of them. */
     for (size_t bytes = n * size; bytes > 0;) {
-        const size_t rest = trma_acc_run_rest(target);
+        const size_t rest = trma_acc_stripe_rest(target);
         const size_t part = bytes < rest ? bytes : rest;
-        const unsigned first = trma_acc_stripe_of(target);
-        const unsigned last = trma_acc_run_last(first, target, part);
-        enum trma_status status = trma_acc_lock_take_run(context, first, last);
+        const unsigned stripe = trma_acc_stripe_of(target);
+        enum trma_status status = trma_acc_lock_take(context, stripe);
         if (__builtin_expect(status != TRMA_OK, 0)) {
             return status;
         }
@@ -35,7 +32,7 @@ enum trma_status trma_acc_update_array(const struct trma_acc_context *context, e
         } else {
             trma_acc_copy(element, to, from, part / size);
         }
-        trma_acc_lock_give_run(context, first, last);
+        trma_acc_lock_give(context, stripe);
         from += part;
         to += part;
         target += part;

@@ -50,21 +50,22 @@ enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsi
     }
 }
 
-void trma_acc_lock_give_wrapped(const struct trma_acc_context *context, unsigned first, unsigned last) {
-    trma_acc_lock_give_range(context, 0, last - TRMA_ACC_STRIPES);
-    trma_acc_lock_give_range(context, first, TRMA_ACC_STRIPES - 1);
-}
-
-enum trma_status trma_acc_lock_take_wrapped(const struct trma_acc_context *context, unsigned first,
-                                            unsigned last) {
-    const unsigned wrapped = last - TRMA_ACC_STRIPES;
-    enum trma_status status = trma_acc_lock_take_range(context, 0, wrapped);
+enum trma_status trma_acc_lock_take_both(const struct trma_acc_context *context, unsigned first) {
+    const unsigned next = trma_acc_stripe_after(first);
+    const unsigned low = first < next ? first : next;
+    const unsigned high = first < next ? next : first;
+    enum trma_status status = trma_acc_lock_take(context, low);
 
     if (status == TRMA_OK) {
-        status = trma_acc_lock_take_range(context, first, TRMA_ACC_STRIPES - 1);
+        status = trma_acc_lock_take(context, high);
         if (status) {
-            trma_acc_lock_give_range(context, 0, wrapped);
+            trma_acc_lock_give(context, low);
         }
     }
     return status;
+}
+
+void trma_acc_lock_give_both(const struct trma_acc_context *context, unsigned first) {
+    trma_acc_lock_give(context, first);
+    trma_acc_lock_give(context, trma_acc_stripe_after(first));
 }

@@ -16,17 +16,12 @@
  * waiter can find out that the owner has died. Holders do a bounded piece of work, so there is no queue: who
  * waits spins a little, then leaves the processor to others through the context's `wait`, and a process that
  * was preempted while it held a stripe gets to run. No process may lock a stripe that it holds; who needs
- * several takes them in ascending order (trma_acc_lock_take_run).
+ * two takes them in ascending order (trma_acc_lock_take_both).
  *
  * Who only looks need not take a stripe: it is a sequence lock as well (trma_acc_look_begin).
  *
  * Stripes protect in locked mode only (acc_singles.h): taking one ends singles mode.
  */
-
-/* At most so many stripes are held at once, and bytes worked on meanwhile, where that saves more than it
- * hinders others. */
-#define TRMA_ACC_RUN_STRIPES 4U
-#define TRMA_ACC_RUN_BYTES   (TRMA_ACC_RUN_STRIPES * TRMA_ACC_STRIPE_BYTES)
 
 static inline unsigned trma_acc_stripe_of(uintptr_t address) {
     return (unsigned)(address / TRMA_ACC_STRIPE_BYTES % TRMA_ACC_STRIPES);
@@ -37,15 +32,9 @@ static inline size_t trma_acc_stripe_rest(uintptr_t address) {
     return TRMA_ACC_STRIPE_BYTES - address % TRMA_ACC_STRIPE_BYTES;
 }
 
-/* How many bytes from `address` on lie in a run of stripes that begins with its own, itself included. */
-static inline size_t trma_acc_run_rest(uintptr_t address) {
-    return TRMA_ACC_RUN_BYTES - address % TRMA_ACC_STRIPE_BYTES;
-}
-
-/* The last stripe of a run from `first` on, the stripe of `address`, that `bytes` bytes there touch; counted
- * on after TRMA_ACC_STRIPES where the stripes begin again. */
-static inline unsigned trma_acc_run_last(unsigned first, uintptr_t address, size_t bytes) {
-    return first + (unsigned)((address % TRMA_ACC_STRIPE_BYTES + bytes - 1) / TRMA_ACC_STRIPE_BYTES);
+/* The one that follows: after the last they begin again. */
+static inline unsigned trma_acc_stripe_after(unsigned stripe) {
+    return (stripe + 1) % TRMA_ACC_STRIPES;
 }
 
 /* Release: the next owner sees what was done under the lock. Only the owner writes a taken stripe's words, so
@@ -94,52 +83,10 @@ static inline enum trma_status trma_acc_lock_take(const struct trma_acc_context 
     return trma_acc_lock_wait(context, stripe, NULL);
 }
 
-/* Gives the stripes from `first` to `last`. */
-static inline void trma_acc_lock_give_range(const struct trma_acc_context *context, unsigned first,
-                                            unsigned last) {
-    for (unsigned stripe = first; stripe <= last; stripe++) {
-        trma_acc_lock_give(context, stripe);
-    }
-}
-
-/* Takes the stripes from `first` to `last`, or none. */
-static inline enum trma_status trma_acc_lock_take_range(const struct trma_acc_context *context,
-                                                        unsigned first, unsigned last) {
-    for (unsigned stripe = first; stripe <= last; stripe++) {
-        const enum trma_status status = trma_acc_lock_take(context, stripe);
-        if (__builtin_expect(status != TRMA_OK, 0)) {
-            while (stripe-- > first) {
-                trma_acc_lock_give(context, stripe);
-            }
-            return status;
-        }
-    }
-    return TRMA_OK;
-}
-
-/* The runs below whose last stripes are those from 0 on. */
-void trma_acc_lock_give_wrapped(const struct trma_acc_context *context, unsigned first, unsigned last);
-enum trma_status trma_acc_lock_take_wrapped(const struct trma_acc_context *context, unsigned first,
-                                            unsigned last);
-
-/* Gives a run of stripes, `last` as trma_acc_run_last has it. */
-static inline void trma_acc_lock_give_run(const struct trma_acc_context *context, unsigned first,
-                                          unsigned last) {
-    if (__builtin_expect(last >= TRMA_ACC_STRIPES, 0)) {
-        trma_acc_lock_give_wrapped(context, first, last);
-    } else {
-        trma_acc_lock_give_range(context, first, last);
-    }
-}
-
-/* Takes a run of stripes, or none; in ascending order, so that there is no circle of waiters. */
-static inline enum trma_status trma_acc_lock_take_run(const struct trma_acc_context *context, unsigned first,
-                                                      unsigned last) {
-    if (__builtin_expect(last >= TRMA_ACC_STRIPES, 0)) {
-        return trma_acc_lock_take_wrapped(context, first, last);
-    }
-    return trma_acc_lock_take_range(context, first, last);
-}
+/* The stripe and the one that follows, both or none: for an element that lies in two. In ascending order, so
+ * that there is no circle of waiters. */
+enum trma_status trma_acc_lock_take_both(const struct trma_acc_context *context, unsigned first);
+void trma_acc_lock_give_both(const struct trma_acc_context *context, unsigned first);
 
 /*
  * Looking at a stripe's memory without taking it: what is loaded between a begin that gives true and an end

@@ -13,10 +13,10 @@
 
 #define ELEMENT_BYTES_MAX 32U
 
-/* The stripes of one element: the same twice when it lies in one. Ascending. */
+/* The stripes of one element: one, or with the one that follows. */
 struct stripes {
-    unsigned low;
-    unsigned high;
+    unsigned first;
+    bool are_two;
 };
 
 /* Takes the element's stripes. Singles mode is ended, unless `found_singles` is given, see
@@ -24,27 +24,14 @@ struct stripes {
 static enum trma_status take(const struct trma_acc_context *context, uintptr_t address, size_t span,
                              struct stripes *stripes, bool *found_singles) {
     trma_acc_note_store(context);
-    stripes->low = stripes->high = trma_acc_stripe_of(address);
-    if (__builtin_expect(span <= trma_acc_stripe_rest(address), 1)) {
-        return trma_acc_lock_try(context, stripes->low)
-                   ? TRMA_OK
-                   : trma_acc_lock_wait(context, stripes->low, found_singles);
+    stripes->first = trma_acc_stripe_of(address);
+    stripes->are_two = span > trma_acc_stripe_rest(address);
+    if (__builtin_expect(stripes->are_two, 0)) {
+        return trma_acc_lock_take_both(context, stripes->first);
     }
-    const unsigned next = trma_acc_stripe_of(address + span - 1);
-    if (next > stripes->low) {
-        stripes->high = next;
-    } else {
-        stripes->low = next;
-    }
-    enum trma_status status = trma_acc_lock_take(context, stripes->low);
-    if (status) {
-        return status;
-    }
-    status = trma_acc_lock_take(context, stripes->high);
-    if (status) {
-        trma_acc_lock_give(context, stripes->low);
-    }
-    return status;
+    return trma_acc_lock_try(context, stripes->first)
+               ? TRMA_OK
+               : trma_acc_lock_wait(context, stripes->first, found_singles);
 }
 
 /* True when an atomic instruction can do it, given singles mode. */
@@ -69,10 +56,11 @@ static enum trma_status take_or_enter(const struct trma_acc_context *context, ui
 }
 
 static void give(const struct trma_acc_context *context, const struct stripes *stripes) {
-    if (stripes->high != stripes->low) {
-        trma_acc_lock_give(context, stripes->high);
+    if (stripes->are_two) {
+        trma_acc_lock_give_both(context, stripes->first);
+    } else {
+        trma_acc_lock_give(context, stripes->first);
     }
-    trma_acc_lock_give(context, stripes->low);
 }
 
 /* Copies an element; the common sizes in a load and a store. */

@@ -18,10 +18,11 @@
  */
 #define STEP_COST     64U
 #define CMA_STEP_COST 4096U
+#define HELD_COST     4096U
 
 #define NO_STRIPE TRMA_ACC_STRIPES
 
-_Static_assert(TRMA_ACC_RUN_BYTES <= 16384U, "a run's worth is staged on the stack");
+_Static_assert(TRMA_ACC_STRIPE_BYTES <= 16384U, "a stripe's worth is staged on the stack");
 _Static_assert((TRMA_ACC_STRIPE_BYTES & (TRMA_ACC_STRIPE_BYTES - 1)) == 0,
                "stripes do not shift where addresses wrap");
 
@@ -49,10 +50,9 @@ static void give_held(struct update *update) {
     }
 }
 
-/* Makes sure that the stripe is held, and no other; lets others in between when it was held for a stripe's
- * worth of work. */
+/* Makes sure that the stripe is held, and no other; lets others in between when it was held for some work. */
 static enum trma_status hold(struct update *update, unsigned stripe) {
-    if (update->held == stripe && update->work_done < TRMA_ACC_STRIPE_BYTES) {
+    if (update->held == stripe && update->work_done < HELD_COST) {
         return TRMA_OK;
     }
     give_held(update);
@@ -108,7 +108,7 @@ static bool combine(struct update *update, char *target, size_t n, ptrdiff_t str
  * change meanwhile. */
 static enum trma_status combine_remotely(struct update *update, uintptr_t target, size_t n,
                                          ptrdiff_t stride) {
-    char stage[TRMA_ACC_RUN_BYTES];
+    char stage[TRMA_ACC_STRIPE_BYTES];
     const struct trma_element_shape *shape = update->shape;
     const size_t bytes = (n - 1) * (size_t)stride + shape->span;
     enum trma_status status = TRMA_OK;
@@ -234,10 +234,10 @@ static enum trma_status apply_across(struct update *update) {
     const unsigned first = trma_acc_stripe_of(update->target.address);
 
     give_held(update);
-    enum trma_status status = trma_acc_lock_take_run(context, first, first + 1);
+    enum trma_status status = trma_acc_lock_take_both(context, first);
     if (status == TRMA_OK) {
         status = apply(update, 1);
-        trma_acc_lock_give_run(context, first, first + 1);
+        trma_acc_lock_give_both(context, first);
     }
     return status;
 }
@@ -276,44 +276,21 @@ static bool is_remote_run(const struct update *update) {
            trma_acc_reach(update->path, target->address, update->shape->span) == NULL;
 }
 
-/* What lies ahead within a run of stripes, under all those that it touches: over CMA a step costs two system
- * calls. */
-static enum trma_status apply_run(struct update *update, size_t rest) {
-    const struct trma_acc_context *context = update->context;
-    const struct trma_side *target = &update->target;
-    const size_t n = count_within(target, rest);
-    const size_t bytes = (n - 1) * (size_t)target->stride + update->shape->span;
-    const unsigned first = trma_acc_stripe_of(target->address);
-    const unsigned last = trma_acc_run_last(first, target->address, bytes);
-
-    give_held(update);
-    enum trma_status status = trma_acc_lock_take_run(context, first, last);
-    if (status == TRMA_OK) {
-        status = apply(update, n);
-        trma_acc_lock_give_run(context, first, last);
-    }
-    return status;
-}
-
 static enum trma_status apply_next(struct update *update) {
-    struct trma_side *target = &update->target;
+    const struct trma_side *target = &update->target;
     const size_t rest = trma_acc_stripe_rest(target->address);
-    const size_t run_rest = trma_acc_run_rest(target->address);
     enum trma_status status = TRMA_OK;
 
     if (apply_by_hardware(update, &status)) {
         return status;
     }
-    if (update->shape->span <= run_rest && is_remote_run(update)) {
-        return apply_run(update, run_rest);
-    }
     if (update->shape->span > rest) {
         return apply_across(update);
     }
     status = hold(update, trma_acc_stripe_of(target->address));
-    /* In hardware mode the elements of a run may differ in their alignment, so each is looked at. */
-    return status ? status
-                  : apply(update, update->context->hardware_atomics ? 1 : count_within(target, rest));
+    /* In hardware mode the mapped elements of a run may differ in their alignment, so each is looked at. */
+    const bool one_by_one = update->context->hardware_atomics && !is_remote_run(update);
+    return status ? status : apply(update, one_by_one ? 1 : count_within(target, rest));
 }
 
 /* True when the side's elements are an array: *address is that of the first, of `bytes` bytes in all. */

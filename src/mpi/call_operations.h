@@ -134,12 +134,16 @@ static inline bool trma_operation_quick_update(struct trma_win *window, const vo
         return false;
     }
     const struct trma_target *target = &window->core->targets[target_rank];
-    trma_win_order_pay();
+    /* A sum is always an atomic instruction; the others may only look. */
+    if (known->operation != TRMA_OPERATION_SUM || !TRMA_ATOMICS_ARE_FENCES) {
+        trma_win_order_pay();
+    }
     if (trma_acc_singles_update(&target->updates, known->operation, type->element, origin_addr, result_addr,
                                 local)) {
         *code = MPI_SUCCESS;
         return true;
     }
+    trma_win_order_pay();
     *code = trma_win_conclude(window, trma_acc_fetch_and_op(&target->updates, &target->path, known->operation,
                                                             type->element, origin_addr, result_addr,
                                                             trma_operation_place(target, local)));
@@ -172,11 +176,14 @@ static inline int trma_call_Compare_and_swap(struct trma_win *window, const void
                                                target_rank, target_disp);
     }
     const struct trma_target *target = &window->core->targets[target_rank];
-    trma_win_order_pay();
+    if (!TRMA_ATOMICS_ARE_FENCES) {
+        trma_win_order_pay();
+    }
     if (trma_acc_singles_swap(&target->updates, type->element, origin_addr, compare_addr, result_addr,
                               local)) {
         return MPI_SUCCESS;
     }
+    trma_win_order_pay();
     return trma_win_conclude(window, trma_acc_compare_and_swap(&target->updates, &target->path, type->element,
                                                                origin_addr, compare_addr, result_addr,
                                                                trma_operation_place(target, local)));

@@ -126,6 +126,17 @@ static int64_t look_array(const struct side *side) {
     return seen[0];
 }
 
+/* Changes nothing, but is an atomic instruction. */
+static int64_t look_sum(const struct side *side) {
+    int64_t zero = 0;
+    int64_t seen = -1;
+
+    MPI_Fetch_and_op(&zero, &seen, MPI_INT64_T, side->look_rank,
+                     check_disp(side->looks, side->look_rank, side->look_at), MPI_SUM, side->looks->win);
+    MPI_Win_flush(side->look_rank, side->looks->win);
+    return seen;
+}
+
 /* Changes nothing: no word is less than this. */
 static int64_t look_max(const struct side *side) {
     int64_t least = INT64_MIN;
@@ -166,6 +177,7 @@ static const struct way_to_look lookings[] = {{"get", look_get, false, false},
                                               {"rget", look_rget, false, false},
                                               {"fetch_and_op", look_no_op, false, false},
                                               {"get_accumulate", look_array, false, false},
+                                              {"sum", look_sum, false, false},
                                               {"max", look_max, false, false},
                                               {"compare_and_swap", look_swap, false, false},
                                               {"sync, load", look_sync, true, false},

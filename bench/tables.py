@@ -276,8 +276,9 @@ def profile_tables(results, titles):
     for host, title in titles.items():
         for fields in order:
             alone, with_ = results.pair(host, **fields)
-            rows.append([title, MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
-                         profile_text(with_, "–"), profile_text(alone, "–")])
+            if alone or with_:
+                rows.append([title, MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
+                             profile_text(with_, "–"), profile_text(alone, "–")])
         rows.append(None)
     return [Table(EXPERIMENTS["profile"].title, "rank 0 on an allocated window, by perf: the functions it was found in most often; "
                   "where both sides are in the C library's memory copy, neither can be faster than the other",

@@ -279,7 +279,8 @@ def profile_tables(results, titles):
             if alone or with_:
                 rows.append([title, MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
                              profile_text(with_, "–"), profile_text(alone, "–")])
-        rows.append(None)
+        if rows and rows[-1] is not None:
+            rows.append(None)
     return [Table(EXPERIMENTS["profile"].title, "rank 0 on an allocated window, by perf: the functions it was found in most often; "
                   "where both sides are in the C library's memory copy, neither can be faster than the other",
                   ["host MPI", "synchronisation", "operation", "size", "TrueRMA", "alone"], without_last_rule(rows), 6)]

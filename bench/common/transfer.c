@@ -51,7 +51,7 @@ void transfer_copy(struct transfer *transfer, uint64_t *memory) {
     transfer->last = memory[words_of(transfer) - 1];
 }
 
-/* In line with the calls: what they do not have to do is not to be seen. */
+/* In the place of MPI_Put and MPI_Get. */
 static inline void copy(const struct transfer *transfer, void *to, const void *from) {
     memmove(to, from, transfer->size);
     __asm__ volatile("" ::: "memory"); /* every copy is made */

@@ -101,10 +101,14 @@ static void play_synchronisation(struct actor *actor) {
     run_into_debt(window.core, 0);
     CHECK(trma_win_lock_quick(other.core, TRMA_LOCK_EXCLUSIVE, 0) == TRMA_OK);
     CHECK(!is_owed());
-    /* Nobody looks at what was put under it without having waited for it. */
     CHECK(window_put(other.core, 0, 0, &value, 1) == TRMA_OK);
     CHECK(trma_win_unlock_quick(other.core, 0) == TRMA_OK);
+    CHECK(is_owed());
+    CHECK(trma_win_lock(other.core, TRMA_LOCK_EXCLUSIVE, 0) == TRMA_OK);
     CHECK(!is_owed());
+    CHECK(trma_win_unlock(other.core, 0) == TRMA_OK);
+    CHECK(is_owed());
+    trma_win_order_pay();
 
     run_into_debt(window.core, 1);
     CHECK(trma_win_lock(other.core, TRMA_LOCK_SHARED, 0) == TRMA_OK);

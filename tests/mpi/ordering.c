@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { ROUNDS = 20000, SPINS = 500, LINE = 64, SIZE = 4096 };
+enum { ROUNDS = 20000, EXCLUSIVE_GAMES = 10, SPINS = 500, LINE = 64, SIZE = 4096 };
 
 #define BUDGET_S 0.02 /* for each pair of ways, whatever the rounds */
 
@@ -70,6 +70,14 @@ static void put_unlock_all(const struct side *side, const int64_t *value) {
     MPI_Put(value, 1, MPI_INT64_T, side->put_rank, check_disp(side->puts, side->put_rank, side->put_at), 1,
             MPI_INT64_T, side->puts->win);
     MPI_Win_unlock_all(side->puts->win);
+}
+
+/* Under a lock that nobody waits for: the other player looks at its own memory. */
+static void put_exclusive(const struct side *side, const int64_t *value) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, side->put_rank, 0, side->puts->win);
+    MPI_Put(value, 1, MPI_INT64_T, side->put_rank, check_disp(side->puts, side->put_rank, side->put_at), 1,
+            MPI_INT64_T, side->puts->win);
+    MPI_Win_unlock(side->put_rank, side->puts->win);
 }
 
 static void store_flush(const struct side *side, const int64_t *value) {
@@ -284,6 +292,23 @@ static void play_all(struct check_window *mine, struct check_window *other, int6
     }
 }
 
+/* One player puts into `locked` by exclusive locks, the other into `open`, which is in an epoch for all, and
+ * looks at its own memory: a sync needs an epoch, which is one towards the first player. */
+static void play_exclusive(struct check_window *locked, struct check_window *open, int64_t *round) {
+    const struct way_to_put by_lock = {"put, exclusive unlock", put_exclusive, false};
+
+    if (check_rank == 0) {
+        const struct side side = make_side(locked, open, true);
+        *round = play(&side, &by_lock, &lookings[0], *round);
+        return;
+    }
+    const struct side side = make_side(open, locked, true);
+    const struct way_to_look by_load = {"sync, load", look_sync, true, false};
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, locked->win);
+    *round = play(&side, &puttings[0], &by_load, *round);
+    MPI_Win_unlock(0, locked->win);
+}
+
 static void play_windows(struct check_window *window) {
     struct check_window other;
     int64_t round = 1;
@@ -301,8 +326,14 @@ static void play_windows(struct check_window *window) {
         play_all(window, window, &round);
         play_all(check_rank == 0 ? window : &other, check_rank == 0 ? &other : window, &round);
     }
-    MPI_Win_unlock_all(other.win);
     MPI_Win_unlock_all(window->win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank < 2) {
+        for (int game = 0; game < EXCLUSIVE_GAMES; game++) {
+            play_exclusive(window, &other, &round);
+        }
+    }
+    MPI_Win_unlock_all(other.win);
     MPI_Barrier(MPI_COMM_WORLD);
     check_window_free(&other);
 }

@@ -50,8 +50,13 @@ enum trma_status trma_acc_lock_wait(const struct trma_acc_context *context, unsi
     }
 }
 
+/* After the last they begin again. */
+static unsigned stripe_after(unsigned stripe) {
+    return (stripe + 1) % TRMA_ACC_STRIPES;
+}
+
 enum trma_status trma_acc_lock_take_both(const struct trma_acc_context *context, unsigned first) {
-    const unsigned next = trma_acc_stripe_after(first);
+    const unsigned next = stripe_after(first);
     const unsigned low = first < next ? first : next;
     const unsigned high = first < next ? next : first;
     enum trma_status status = trma_acc_lock_take(context, low);
@@ -67,5 +72,5 @@ enum trma_status trma_acc_lock_take_both(const struct trma_acc_context *context,
 
 void trma_acc_lock_give_both(const struct trma_acc_context *context, unsigned first) {
     trma_acc_lock_give(context, first);
-    trma_acc_lock_give(context, trma_acc_stripe_after(first));
+    trma_acc_lock_give(context, stripe_after(first));
 }

@@ -32,11 +32,6 @@ static inline size_t trma_acc_stripe_rest(uintptr_t address) {
     return TRMA_ACC_STRIPE_BYTES - address % TRMA_ACC_STRIPE_BYTES;
 }
 
-/* The one that follows: after the last they begin again. */
-static inline unsigned trma_acc_stripe_after(unsigned stripe) {
-    return (stripe + 1) % TRMA_ACC_STRIPES;
-}
-
 /* Release: the next owner sees what was done under the lock. Only the owner writes a taken stripe's words, so
  * stores are enough. */
 static inline void trma_acc_lock_give(const struct trma_acc_context *context, unsigned stripe) {

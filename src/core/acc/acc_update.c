@@ -13,8 +13,8 @@
 #define CMA_STRIDE_LIMIT 512
 
 /*
- * What a step costs besides its bytes, in bytes that could have been combined meanwhile. Bounds how long a
- * stripe is held by an update of many small pieces.
+ * What a step costs besides its bytes, in bytes that could have been combined meanwhile, and the cost after
+ * which a stripe is given: bounds how long it is held by an update of many small pieces.
  */
 #define STEP_COST     64U
 #define CMA_STEP_COST 4096U
@@ -50,7 +50,7 @@ static void give_held(struct update *update) {
     }
 }
 
-/* Makes sure that the stripe is held, and no other; lets others in between when it was held for some work. */
+/* Makes sure that the stripe is held, and no other; lets others in between when it was held for HELD_COST. */
 static enum trma_status hold(struct update *update, unsigned stripe) {
     if (update->held == stripe && update->work_done < HELD_COST) {
         return TRMA_OK;

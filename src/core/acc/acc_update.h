@@ -16,8 +16,7 @@
  * stripe covers TRMA_ACC_STRIPE_BYTES of the target's addresses (all stripes round-robin); an element is
  * protected by every stripe that it touches, taken in ascending order of stripe index. A long update takes
  * one stripe after the other and runs the vectorised kernel under it, so that it never blocks others for long
- * (design.md, "Accumulate"): a quarter of a microsecond. With stripes of 4 KiB an array of 256 KiB took a
- * tenth longer, most of it for locks.
+ * (design.md, "Accumulate").
  */
 #define TRMA_ACC_STRIPES      64U
 #define TRMA_ACC_STRIPE_BYTES 16384U

@@ -29,7 +29,7 @@ void trma_move_copy_middle(void *to, const void *from, size_t size);
 
 /*
  * The sizes for which glibc turns away from string instructions too early on AMD processors: from the size of
- * the second cache on (bench latency: puts and gets of 1 MiB at 1.10 to 1.20 of memcpy's bandwidth). Beyond
+ * the second cache on (bench latency: puts and gets of 1 MiB at 1.13 to 1.21 of memcpy's bandwidth). Beyond
  * the last it is left to the library to go past the caches.
  */
 enum { TRMA_MOVE_LARGE_LEAST = 512 << 10, TRMA_MOVE_LARGE_MOST = 16 << 20 };
@@ -62,7 +62,7 @@ static inline void trma_move_copy_bytes(void *to, const void *from, size_t size)
 /*
  * memmove for sizes between the middle and the large ones, its last bytes by vectors: what is loaded after
  * string instructions from where they have stored waits for their end, and who fetches looks at what came
- * (bench latency: gets of 64 KiB at 0.97 to 0.99 of memcpy's bandwidth instead of 0.93 to 0.94; puts do not
+ * (bench latency: gets of 64 KiB at 0.96 to 1.00 of memcpy's bandwidth instead of 0.91 to 0.94; puts do not
  * gain by it). Thread-safe.
  */
 void trma_move_copy_long(void *to, const void *from, size_t size);

@@ -12,16 +12,17 @@
  * What a flush promises beyond the bytes being on their way: that the operations are done, at the target too,
  * before anything that the caller does next. Later stores stay behind a put's by a release fence, which costs
  * nothing on x86. Later loads do not: two origins that put, flush and get could both miss, each put still in
- * its processor's store buffer. Only a full fence, which waits for that buffer, keeps them behind, and it is
- * half the time of a small put and its flush.
+ * its processor's store buffer. Only a full fence, which waits for that buffer, keeps them behind, and it was
+ * a quarter of the time of a small put and its flush (bench latency).
  *
  * So the flush only notes that a fence is owed, and what loads next from memory that others may have put into
- * pays it (trma_win_order_pay): get, the updates, taking a lock, MPI_Win_sync, and whatever is left to the
- * host MPI, whose own gets load as well. Nobody can tell the difference before such a load: the processor
- * writes its stores back in order and without delay, whatever else it does. A program's own loads from its
- * window's memory are ordered after its puts by MPI_Win_sync or a lock alone (MPI-4.1 section 12.7: a flush
- * says nothing of the process that calls it), except in memory that it shares for loads and stores: there
- * completing stores is a flush's task (section 12.2.3), and the fence is made at once.
+ * pays it (trma_win_order_pay): get, the updates, taking a lock, trma_win_sync, the end of wait, test and
+ * fence, and whoever gets from windows that are not ours. Nobody can tell the difference before such a load:
+ * the processor writes its stores back in order and without delay, whatever else it does. A program's own
+ * loads from its window's memory are ordered after its puts by those calls alone (section 12.7 of the
+ * standard: a flush says nothing of the memory of the process that calls it), except in memory that it shares
+ * for loads and stores: there completing stores is a flush's task (section 12.2.3), and the fence is made at
+ * once.
  *
  * One debt per process, whatever the windows: a get from one window is after the flush of another as well.
  * With several threads the debt would have to be the thread's that made the stores; there, too, the fence is
@@ -66,10 +67,11 @@ static inline void trma_win_order_flush(struct trma_window *window) {
     trma_win_order_owe(window);
 }
 
-/* For an unlock, which promises what a flush does. Whoever looks at what was put under an exclusive lock has
- * waited for that lock and sees it, and giving a shared one is an atomic instruction. */
+/* For an unlock, which promises what a flush does; giving a shared lock is an atomic instruction. That who
+ * looks at what was put under an exclusive one has waited for it is not enough: the target may load without.
+ */
 static inline void trma_win_order_unlock(const struct trma_window *window, enum trma_lock_kind kind) {
-    if (kind == TRMA_LOCK_UNCHECKED || (kind == TRMA_LOCK_SHARED && !TRMA_ATOMICS_ARE_FENCES)) {
+    if (kind != TRMA_LOCK_SHARED || !TRMA_ATOMICS_ARE_FENCES) {
         trma_win_order_owe(window);
     }
 }

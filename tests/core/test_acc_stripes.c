@@ -4,6 +4,7 @@
  * right ones are taken, each once, none stays taken when the next one is not to be had, and origins that take
  * several wait in no circle.
  */
+#include "move/move_turn.h"
 #include "test_acc_hammer.h"
 
 #define STRIPE TRMA_ACC_STRIPE_BYTES
@@ -39,6 +40,13 @@ static unsigned version_of(struct arena *arena, unsigned stripe) {
     return atomic_load(&arena->domain.stripes[stripe].version);
 }
 
+/* The next update by the ones begins with their last end, or goes through them at once (move_turn.h). */
+static void begin_at_end(bool is_at_end) {
+    const size_t before = is_at_end ? 128 : 64; /* it does not, or does, go on where this one ends */
+
+    (void)trma_move_turn_take((const char *)ones - before, 64, 0);
+}
+
 /* A stripe's version tells how often it was taken. */
 static void check_taken(struct arena *arena, struct origin *origin, size_t offset, size_t n) {
     const uintptr_t first = target_of(offset);
@@ -69,9 +77,12 @@ static void test_taken_stripes(void **state) {
         for (size_t beside = 0; beside <= STRIPE - 8; beside += STRIPE / 2 - 4 * sizeof(int64_t)) {
             for (size_t bytes = 8; bytes <= ARRAY_BYTES; bytes += STRIPE / 2) {
                 const size_t offset = stripe * STRIPE + beside;
-                check_taken(arena, &origin, offset, bytes / sizeof(int64_t));
+                for (int is_at_end = 0; is_at_end <= 1; is_at_end++) {
+                    begin_at_end(is_at_end);
+                    check_taken(arena, &origin, offset, bytes / sizeof(int64_t));
+                }
                 for (size_t i = 0; i < bytes / sizeof(int64_t); i++) {
-                    sums[offset / sizeof(int64_t) + i]++;
+                    sums[offset / sizeof(int64_t) + i] += 2;
                 }
             }
         }
@@ -86,33 +97,58 @@ static enum trma_status find_dead(void *argument, uint32_t owner, unsigned tries
     return TRMA_ERR_PEER_DEAD;
 }
 
-/* Each of the stripes once held by somebody who never gives it: what lies before it is updated, it and what
- * follows is not. */
+enum {
+    TOUCHED = 4,
+    WORDS_PER_STRIPE = STRIPE / sizeof(int64_t),
+    TWO_STRIPES_EARLIER = MEMORY_BYTES / 2 - 2 * STRIPE /* than the first, which follows the last */
+};
+
+/* The elements of the touched stripe, of an array that begins one element after the first of them and ends
+ * one element after the beginning of the last. */
+static void expect_ones(int64_t *expected, unsigned touched) {
+    const size_t begin = TWO_STRIPES_EARLIER / sizeof(int64_t);
+    const size_t first = touched == 0 ? begin + 1 : begin + touched * (size_t)WORDS_PER_STRIPE;
+    const size_t end = begin + (touched < TOUCHED - 1 ? (touched + 1) * (size_t)WORDS_PER_STRIPE
+                                                      : touched * (size_t)WORDS_PER_STRIPE + 1);
+
+    for (size_t i = first; i < end; i++) {
+        expected[i] = 1;
+    }
+}
+
+/* One of the stripes is held by somebody who never gives it: what comes before it in this order is updated,
+ * it and what follows is not. */
+static void check_dead_owner(const unsigned *order, bool is_at_end, unsigned held) {
+    struct arena *arena = arena_open();
+    struct origin origin;
+    uint32_t dead = 0;
+    int64_t expected[ELEMENTS] = {0};
+    atomic_uint *owner = &arena->domain.stripes[(TRMA_ACC_STRIPES - 2 + held) % TRMA_ACC_STRIPES].owner;
+
+    origin_init(&origin, arena, 0);
+    origin.context.wait = find_dead;
+    origin.context.argument = &dead;
+    atomic_store(owner, 6);
+    begin_at_end(is_at_end);
+    assert_int_equal(add_ones(&origin, TWO_STRIPES_EARLIER + sizeof(int64_t), 3 * WORDS_PER_STRIPE),
+                     TRMA_ERR_PEER_DEAD);
+    assert_int_equal(dead, 5);
+    assert_int_equal(atomic_load(owner), 6);
+    for (unsigned i = 0; order[i] != held; i++) {
+        expect_ones(expected, order[i]);
+    }
+    assert_memory_equal(memory_of(arena), expected, sizeof expected);
+    atomic_store(owner, 0); /* no other may be held: see arena_close */
+    arena_close(arena);
+}
+
 static void test_dead_owner(void **state) {
-    enum { TOUCHED = 4, WORDS_PER_STRIPE = STRIPE / sizeof(int64_t) };
-    const size_t offset =
-        MEMORY_BYTES / 2 - 2 * STRIPE + 8; /* two stripes at the end, two at the beginning */
+    static const unsigned orders[][TOUCHED] = {{0, 1, 2, 3}, {2, 3, 0, 1}};
     (void)state;
 
-    for (unsigned i = 0; i < TOUCHED; i++) {
-        struct arena *arena = arena_open();
-        struct origin origin;
-        uint32_t dead = 0;
-        int64_t expected[ELEMENTS] = {0};
-        const unsigned held = (TRMA_ACC_STRIPES - 2 + i) % TRMA_ACC_STRIPES;
-        origin_init(&origin, arena, 0);
-        origin.context.wait = find_dead;
-        origin.context.argument = &dead;
-        atomic_store(&arena->domain.stripes[held].owner, 6);
-        assert_int_equal(add_ones(&origin, offset, 3 * WORDS_PER_STRIPE), TRMA_ERR_PEER_DEAD);
-        assert_int_equal(dead, 5);
-        assert_int_equal(atomic_load(&arena->domain.stripes[held].owner), 6);
-        for (size_t k = offset / sizeof(int64_t); k < ELEMENTS / 2 - (2 - i) * WORDS_PER_STRIPE; k++) {
-            expected[k] = 1;
-        }
-        assert_memory_equal(memory_of(arena), expected, sizeof expected);
-        atomic_store(&arena->domain.stripes[held].owner, 0); /* no other may be held: see arena_close */
-        arena_close(arena);
+    for (unsigned held = 0; held < TOUCHED; held++) {
+        check_dead_owner(orders[0], false, held);
+        check_dead_owner(orders[1], true, held);
     }
 }
 

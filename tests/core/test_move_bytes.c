@@ -73,13 +73,13 @@ static void overlapping_sides_are_moved(void **state) {
     }
 }
 
-/* As check_copy, anywhere in two rooms of TRMA_MOVE_LARGE_MOST + 4096 bytes. */
+/* As check_copy, anywhere in two rooms of TRMA_MOVE_LONG_MOST + 4096 bytes. */
 static void check_large(unsigned char *to_room, const unsigned char *from_room, size_t to, size_t from,
                         size_t size) {
-    const size_t room = TRMA_MOVE_LARGE_MOST + 4096;
-    for (int is_fetched = 0; is_fetched <= 1; is_fetched++) {
+    const size_t room = TRMA_MOVE_LONG_MOST + 4096;
+    for (int time = 0; time < 4; time++) { /* each way in both orders, see move_turn.h */
         memset(to_room, GUARD, room);
-        (is_fetched ? trma_move_fetch_bytes : trma_move_copy_bytes)(to_room + to, from_room + from, size);
+        (time < 2 ? trma_move_fetch_bytes : trma_move_copy_bytes)(to_room + to, from_room + from, size);
         assert_memory_equal(to_room + to, from_room + from, size);
         for (size_t i = 0; i < to; i++) {
             assert_int_equal(to_room[i], GUARD);
@@ -93,7 +93,7 @@ static void check_large(unsigned char *to_room, const unsigned char *from_room, 
 }
 
 static void large_ones_are_copied(void **state) {
-    const size_t room = TRMA_MOVE_LARGE_MOST + 4096;
+    const size_t room = TRMA_MOVE_LONG_MOST + 4096;
     unsigned char *from = malloc(room);
     unsigned char *to = malloc(room);
     (void)state;
@@ -102,12 +102,14 @@ static void large_ones_are_copied(void **state) {
         from[i] = (unsigned char)(i * 0x9e3779b1U >> 13);
     }
     for (size_t beside = 0; beside < 70; beside += 23) {
+        check_large(to, from, beside, 69 - beside, TRMA_MOVE_FIRST_CACHE + beside);
+        check_large(to, from, beside, 69 - beside, TRMA_MOVE_FIRST_CACHE + 1);
         check_large(to, from, beside, 69 - beside, 65536 + beside);
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_LEAST - 1);
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_LEAST);
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_LEAST + beside);
-        check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_MOST);
-        check_large(to, from, beside, 69 - beside, TRMA_MOVE_LARGE_MOST + 1);
+        check_large(to, from, beside, 69 - beside, TRMA_MOVE_LONG_MOST);
+        check_large(to, from, beside, 69 - beside, TRMA_MOVE_LONG_MOST + 1);
     }
     free(from);
     free(to);
@@ -122,12 +124,15 @@ static void check_large_overlap(size_t size) {
         for (int is_up = 0; is_up <= 1; is_up++) {
             const size_t low = 5;
             const size_t high = low + distances[i];
-            for (size_t b = 0; b < 3 * size; b++) {
-                bytes[b] = moved[b] = (unsigned char)(b * 0x9e3779b1U >> 13);
+            for (int time = 0; time < 2; time++) {
+                for (size_t b = 0; b < 3 * size; b++) {
+                    bytes[b] = moved[b] = (unsigned char)(b * 0x9e3779b1U >> 13);
+                }
+                memmove(moved + (is_up ? high : low), moved + (is_up ? low : high), size);
+                (time ? trma_move_fetch_bytes : trma_move_copy_bytes)(bytes + (is_up ? high : low),
+                                                                      bytes + (is_up ? low : high), size);
+                assert_memory_equal(bytes, moved, 3 * size);
             }
-            memmove(moved + (is_up ? high : low), moved + (is_up ? low : high), size);
-            trma_move_fetch_bytes(bytes + (is_up ? high : low), bytes + (is_up ? low : high), size);
-            assert_memory_equal(bytes, moved, 3 * size);
         }
     }
     free(bytes);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "move_turn.h"
+
 typedef void copier(void *to, const void *from, size_t size);
 
 static void copy_by_library(void *to, const void *from, size_t size) {
@@ -127,25 +129,49 @@ void trma_move_copy_middle(void *to, const void *from, size_t size) {
     }
 }
 
+/* Two sides that do not overlap, see move_turn.h. */
+static void copy_in_turn(copier *copy, copier *copy_last, char *to, const char *from, size_t size) {
+    struct trma_move_turn turn = {.low = size, .high = size};
+
+    if (size > TRMA_MOVE_FIRST_CACHE) {
+        turn = trma_move_turn_take(from, size, TRMA_MOVE_TURN_OF_ONE);
+    }
+    if (turn.high < size) {
+        copy(to + turn.high, from + turn.high, size - turn.high);
+        copy(to + turn.low, from + turn.low, turn.high - turn.low);
+    }
+    copy_last(to, from, turn.low);
+}
+
+static copier *choose_for(size_t size) {
+    static _Atomic(copier *) chosen;
+
+    return size < TRMA_MOVE_LARGE_LEAST ? copy_by_library : chosen_by(choose_for_large, &chosen);
+}
+
 void trma_move_copy_long(void *to, const void *from, size_t size) {
+    if (overlap(to, from, size)) {
+        memmove(to, from, size);
+    } else {
+        copier *copy = choose_for(size);
+        copy_in_turn(copy, copy, to, from, size);
+    }
+}
+
+/* Its last bytes by vectors. */
+static void copy_ended_by_vectors(void *to, const void *from, size_t size) {
     static _Atomic(copier *) chosen;
     const size_t end = 256; /* the least that the vectors take */
     const size_t begin = size - end;
 
-    if (overlap(to, from, size)) {
-        memmove(to, from, size);
-    } else {
-        memcpy(to, from, begin);
-        chosen_by(choose_vectors, &chosen)((char *)to + begin, (const char *)from + begin, end);
-    }
+    choose_for(begin)(to, from, begin);
+    chosen_by(choose_vectors, &chosen)((char *)to + begin, (const char *)from + begin, end);
 }
 
-void trma_move_copy_large(void *to, const void *from, size_t size) {
-    static _Atomic(copier *) chosen;
-
+void trma_move_fetch_long(void *to, const void *from, size_t size) {
     if (overlap(to, from, size)) {
         memmove(to, from, size);
     } else {
-        chosen_by(choose_for_large, &chosen)(to, from, size);
+        copy_in_turn(choose_for(size), copy_ended_by_vectors, to, from, size);
     }
 }

@@ -28,19 +28,22 @@ static inline bool trma_move_is_middle(size_t size) {
 void trma_move_copy_middle(void *to, const void *from, size_t size);
 
 /*
- * The sizes for which glibc turns away from string instructions too early on AMD processors: from the size of
- * the second cache on (bench latency: puts and gets of 1 MiB at 1.13 to 1.21 of memcpy's bandwidth). Beyond
- * the last it is left to the library to go past the caches.
+ * Larger ones go through the caches in turn (move_turn.h) as soon as the first cache is too small for them;
+ * and from the size of the second cache on, where glibc turns away from string instructions too early on AMD
+ * processors, by those (bench latency: 1 MiB at 1.13 to 1.21 of memcpy's bandwidth by them alone). Beyond the
+ * last size it is left to the library to go past the caches.
  */
-enum { TRMA_MOVE_LARGE_LEAST = 512 << 10, TRMA_MOVE_LARGE_MOST = 16 << 20 };
+enum { TRMA_MOVE_FIRST_CACHE = 48 << 10, TRMA_MOVE_LARGE_LEAST = 512 << 10, TRMA_MOVE_LONG_MOST = 16 << 20 };
 
-static inline bool trma_move_is_large(size_t size) {
-    return size >= TRMA_MOVE_LARGE_LEAST && size <= TRMA_MOVE_LARGE_MOST;
-}
+/* memmove for sizes that are more than the middle ones and at most the last. Thread-safe. */
+void trma_move_copy_long(void *to, const void *from, size_t size);
 
-/* memmove for such sizes, by string instructions where the processor is AMD's and says that they are fast.
- * Thread-safe. */
-void trma_move_copy_large(void *to, const void *from, size_t size);
+/*
+ * The same, its last bytes by vectors: what is loaded after string instructions from where they have stored
+ * waits for their end, and who fetches looks at what came (bench latency: gets of 64 KiB at 0.96 to 1.00 of
+ * memcpy's bandwidth instead of 0.91 to 0.94, in one go; puts do not gain by it). Thread-safe.
+ */
+void trma_move_fetch_long(void *to, const void *from, size_t size);
 
 /* memmove, with the sizes of one number in line. Thread-safe. */
 static inline void trma_move_copy_bytes(void *to, const void *from, size_t size) {
@@ -52,23 +55,11 @@ static inline void trma_move_copy_bytes(void *to, const void *from, size_t size)
     } else if (size == sizeof four) {
         memcpy(&four, from, sizeof four);
         memcpy(to, &four, sizeof four);
-    } else if (trma_move_is_large(size)) {
-        trma_move_copy_large(to, from, size);
+    } else if (size > TRMA_MOVE_FIRST_CACHE && size <= TRMA_MOVE_LONG_MOST) {
+        trma_move_copy_long(to, from, size);
     } else {
         memmove(to, from, size);
     }
-}
-
-/*
- * memmove for sizes between the middle and the large ones, its last bytes by vectors: what is loaded after
- * string instructions from where they have stored waits for their end, and who fetches looks at what came
- * (bench latency: gets of 64 KiB at 0.96 to 1.00 of memcpy's bandwidth instead of 0.91 to 0.94; puts do not
- * gain by it). Thread-safe.
- */
-void trma_move_copy_long(void *to, const void *from, size_t size);
-
-static inline bool trma_move_is_long(size_t size) {
-    return size > TRMA_MOVE_MIDDLE_MOST && size < TRMA_MOVE_LARGE_LEAST;
 }
 
 /*
@@ -79,8 +70,8 @@ static inline bool trma_move_is_long(size_t size) {
 static inline void trma_move_fetch_bytes(void *to, const void *from, size_t size) {
     if (trma_move_is_middle(size)) {
         trma_move_copy_middle(to, from, size);
-    } else if (trma_move_is_long(size)) {
-        trma_move_copy_long(to, from, size);
+    } else if (size > TRMA_MOVE_MIDDLE_MOST && size <= TRMA_MOVE_LONG_MOST) {
+        trma_move_fetch_long(to, from, size);
     } else {
         trma_move_copy_bytes(to, from, size);
     }

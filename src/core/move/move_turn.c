@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "move_turn.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trma_move_turn trma_move_turn_take(const void *from, size_t size, size_t end) {
+    static struct {
+        atomic_uintptr_t begin;
+        atomic_uintptr_t end;
+        atomic_bool is_turned; /* its last end came first */
+    } last;
+    const uintptr_t begin = (uintptr_t)from;
+    /* Relaxed, all: no more than hints. */
+    const bool is_same = atomic_load_explicit(&last.begin, memory_order_relaxed) == begin;
+    const bool goes_on = atomic_load_explicit(&last.end, memory_order_relaxed) == begin;
+    const bool is_turned = is_same ? !atomic_load_explicit(&last.is_turned, memory_order_relaxed) : !goes_on;
+    const size_t most = size < TRMA_MOVE_TURN_LARGE_LEAST ? end : TRMA_MOVE_TURN_OF_LARGE;
+
+    atomic_store_explicit(&last.begin, begin, memory_order_relaxed);
+    atomic_store_explicit(&last.end, begin + size, memory_order_relaxed);
+    atomic_store_explicit(&last.is_turned, is_turned, memory_order_relaxed);
+    return is_turned ? (struct trma_move_turn){.low = most, .high = size - most}
+                     : (struct trma_move_turn){.low = size, .high = size};
+}

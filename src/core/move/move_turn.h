@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_MOVE_TURN_H
+#define TRMA_MOVE_TURN_H
+
+#include <stddef.h>
+
+/*
+ * In which order to go through a stretch of memory that some cache is too small for. One end of it is often
+ * still there: the last one when it has just been computed, from the first byte to the last; and of bytes
+ * that are read again and again, the end that was read last. Who begins there finds it in the cache; who
+ * begins at the other end has pushed it out before he gets to it. Measured (bench latency, AMD EPYC with
+ * 48 KiB and 1 MiB, the same buffer again and again): puts and gets of 64 KiB in 0.83-0.87 of the time, of
+ * 1 MiB in 0.86-0.91, accumulates of 64 KiB in 0.88, of 1 MiB in 0.80.
+ *
+ * Three parts, to be gone through as [high, size), [low, high), [0, low), each from its first byte to its
+ * last. Where it is to be gone through at once, low and high are the size: the first two parts are empty.
+ */
+struct trma_move_turn {
+    size_t low;
+    size_t high;
+};
+
+/* How many bytes an end is made of: a part of the first cache, or, of stretches that the second one is too
+ * small for, of that. Half as much of the first one where two stretches are read. */
+enum {
+    TRMA_MOVE_TURN_OF_ONE = 24 << 10,
+    TRMA_MOVE_TURN_OF_TWO = 16 << 10,
+    TRMA_MOVE_TURN_OF_LARGE = 256 << 10,
+    TRMA_MOVE_TURN_LARGE_LEAST = 512 << 10
+};
+
+/*
+ * The order for `size` bytes at `from`; `end`: TRMA_MOVE_TURN_OF_ONE or _OF_TWO, at most half the size. The
+ * last end comes first for another source than last time's, unless it goes on where that one ended, and for
+ * the same source every other time. Threads that mislead one another lose time, not data.
+ */
+struct trma_move_turn trma_move_turn_take(const void *from, size_t size, size_t end);
+
+#endif

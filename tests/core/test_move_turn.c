@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The order in which long stretches are gone through: which end comes first, and that nothing is left out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "move/move_turn.h"
+
+enum { SIZE = 65536 };
+
+static const char memory[8 * SIZE];
+
+static bool is_turned(const char *from, size_t size, size_t end) {
+    const struct trma_move_turn turn = trma_move_turn_take(from, size, end);
+
+    if (turn.high == size) {
+        assert_int_equal(turn.low, size);
+        return false;
+    }
+    assert_int_equal(turn.low, end);
+    assert_int_equal(turn.high, size - end);
+    return true;
+}
+
+static bool is_turned_at(size_t offset) {
+    return is_turned(memory + offset, SIZE, TRMA_MOVE_TURN_OF_ONE);
+}
+
+static void test_another_source(void **state) {
+    (void)state;
+    assert_true(is_turned_at(0));
+    assert_true(is_turned_at((size_t)2 * SIZE));
+    assert_true(is_turned_at(0));
+    assert_true(is_turned_at((size_t)4 * SIZE));
+}
+
+static void test_the_same_source(void **state) {
+    (void)state;
+    (void)is_turned_at((size_t)4 * SIZE);
+    for (int time = 0; time < 3; time++) {
+        assert_true(is_turned_at(0));
+        assert_false(is_turned_at(0));
+    }
+}
+
+static void test_the_next_bytes(void **state) {
+    (void)state;
+    (void)is_turned_at((size_t)4 * SIZE);
+    assert_true(is_turned_at(0));
+    for (size_t offset = SIZE; offset < (size_t)4 * SIZE; offset += SIZE) {
+        assert_false(is_turned_at(offset));
+    }
+    /* Downwards they do not go on. */
+    assert_true(is_turned_at((size_t)2 * SIZE));
+    assert_true(is_turned_at(SIZE));
+}
+
+static void test_ends(void **state) {
+    const size_t large = TRMA_MOVE_TURN_LARGE_LEAST;
+    (void)state;
+    (void)is_turned_at((size_t)4 * SIZE);
+    assert_true(is_turned(memory, (size_t)2 * TRMA_MOVE_TURN_OF_TWO, TRMA_MOVE_TURN_OF_TWO));
+    (void)is_turned_at((size_t)4 * SIZE);
+    assert_true(is_turned(memory, large - 1, TRMA_MOVE_TURN_OF_ONE));
+    (void)is_turned_at((size_t)4 * SIZE);
+    const struct trma_move_turn turn = trma_move_turn_take(memory, large, TRMA_MOVE_TURN_OF_ONE);
+    assert_int_equal(turn.low, TRMA_MOVE_TURN_OF_LARGE);
+    assert_int_equal(turn.high, large - TRMA_MOVE_TURN_OF_LARGE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_another_source),
+        cmocka_unit_test(test_the_same_source),
+        cmocka_unit_test(test_the_next_bytes),
+        cmocka_unit_test(test_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

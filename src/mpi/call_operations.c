@@ -284,6 +284,36 @@ int trma_operation_compare_and_swap(struct trma_win *window, const void *origin_
     return issue(window, &rma, code);
 }
 
+int trma_operation_update(struct trma_win *window, const void *origin_addr, void *result_addr,
+                          const struct trma_type *type, int target_rank, MPI_Aint target_disp,
+                          const struct trma_op *op) {
+    int code;
+
+    if (__builtin_expect(trma_operation_quick_update(window, origin_addr, result_addr, type, target_rank,
+                                                     target_disp, op, &code),
+                         1)) {
+        return code;
+    }
+    return trma_operation_fetch_and_op(window, origin_addr, result_addr, trma_type_handle(type), target_rank,
+                                       target_disp, trma_op_handle(op));
+}
+
+int trma_operation_swap(struct trma_win *window, const void *origin_addr, const void *compare_addr,
+                        void *result_addr, const struct trma_type *type, int target_rank,
+                        MPI_Aint target_disp) {
+    char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
+
+    if (__builtin_expect(!local || !trma_acc_compare_is_allowed(type->element), 0)) {
+        return trma_operation_compare_and_swap(window, origin_addr, compare_addr, result_addr,
+                                               trma_type_handle(type), target_rank, target_disp);
+    }
+    const struct trma_target *target = &window->core->targets[target_rank];
+    trma_win_order_pay();
+    return trma_win_conclude(window, trma_acc_compare_and_swap(&target->updates, &target->path, type->element,
+                                                               origin_addr, compare_addr, result_addr,
+                                                               trma_operation_place(target, local)));
+}
+
 /*
  * R-operations are finished, or failed, on return: the request is a complete one. They are for passive target
  * epochs only, which the lock of the target tells (MPI_PROC_NULL needs no epoch).

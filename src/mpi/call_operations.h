@@ -23,6 +23,13 @@ int trma_operation_fetch_and_op(struct trma_win *window, const void *origin_addr
 int trma_operation_compare_and_swap(struct trma_win *window, const void *origin_addr,
                                     const void *compare_addr, void *result_addr, MPI_Datatype datatype,
                                     int target_rank, MPI_Aint target_disp);
+/* The same for a type and an operation that have been looked up. */
+int trma_operation_update(struct trma_win *window, const void *origin_addr, void *result_addr,
+                          const struct trma_type *type, int target_rank, MPI_Aint target_disp,
+                          const struct trma_op *op);
+int trma_operation_swap(struct trma_win *window, const void *origin_addr, const void *compare_addr,
+                        void *result_addr, const struct trma_type *type, int target_rank,
+                        MPI_Aint target_disp);
 
 /* Where `count` elements of a type lie here at the target, and how many bytes they are; NULL when the long
  * way must be taken. */
@@ -123,45 +130,69 @@ static inline uintptr_t trma_operation_place(const struct trma_target *target, c
 
 /* False: nothing was done, take the long way. */
 static inline bool trma_operation_quick_update(struct trma_win *window, const void *origin_addr,
-                                               void *result_addr, MPI_Datatype datatype, int target_rank,
-                                               MPI_Aint target_disp, MPI_Op op, int *code) {
-    const struct trma_type *type =
-        (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)datatype);
-    const struct trma_op *known = (const struct trma_op *)trma_handle_peek(&trma_ops, (uintptr_t)op);
+                                               void *result_addr, const struct trma_type *type,
+                                               int target_rank, MPI_Aint target_disp,
+                                               const struct trma_op *op, int *code) {
     char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
 
-    if (__builtin_expect(!local || !known || !trma_op_is_allowed(known, type->element), 0)) {
+    if (__builtin_expect(!local || !op || !trma_op_is_allowed(op, type->element), 0)) {
         return false;
     }
     const struct trma_target *target = &window->core->targets[target_rank];
     /* A sum is always an atomic instruction; the others may only look. */
-    if (known->operation != TRMA_OPERATION_SUM || !TRMA_ATOMICS_ARE_FENCES) {
+    if (op->operation != TRMA_OPERATION_SUM || !TRMA_ATOMICS_ARE_FENCES) {
         trma_win_order_pay();
     }
-    if (trma_acc_singles_update(&target->updates, known->operation, type->element, origin_addr, result_addr,
+    if (trma_acc_singles_update(&target->updates, op->operation, type->element, origin_addr, result_addr,
                                 local)) {
         *code = MPI_SUCCESS;
         return true;
     }
     trma_win_order_pay();
-    *code = trma_win_conclude(window, trma_acc_fetch_and_op(&target->updates, &target->path, known->operation,
+    *code = trma_win_conclude(window, trma_acc_fetch_and_op(&target->updates, &target->path, op->operation,
                                                             type->element, origin_addr, result_addr,
                                                             trma_operation_place(target, local)));
     return true;
 }
 
+/* Where an integer of 8 bytes that an atomic instruction could update lies here; NULL when it is another
+ * type, or the long way must be taken. */
+static inline void *trma_operation_quick_word(struct trma_win *window, const struct trma_type *type,
+                                              int target_rank, MPI_Aint target_disp) {
+    return trma_acc_singles_is_word(type->element) && (uint32_t)target_rank < window->size
+               ? trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp, sizeof(uint64_t))
+               : NULL;
+}
+
+/*
+ * The shortest ways of fetch_and_op and compare_and_swap, for counters and locks, save nothing on the stack:
+ * an atomic instruction waits until all stores before it have left the processor. All else goes on in another
+ * function, with what has been looked up.
+ */
 static inline int trma_call_Fetch_and_op(struct trma_win *window, const void *origin_addr, void *result_addr,
                                          MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                                          MPI_Op op) {
-    int code;
+    const struct trma_type *type =
+        (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)datatype);
+    const struct trma_op *known = (const struct trma_op *)trma_handle_peek(&trma_ops, (uintptr_t)op);
 
-    if (__builtin_expect(trma_operation_quick_update(window, origin_addr, result_addr, datatype, target_rank,
-                                                     target_disp, op, &code),
-                         1)) {
-        return code;
+    if (__builtin_expect(!type || !known, 0)) {
+        return trma_operation_fetch_and_op(window, origin_addr, result_addr, datatype, target_rank,
+                                           target_disp, op);
     }
-    return trma_operation_fetch_and_op(window, origin_addr, result_addr, datatype, target_rank, target_disp,
-                                       op);
+    if (known->operation == TRMA_OPERATION_SUM) {
+        void *local = trma_operation_quick_word(window, type, target_rank, target_disp);
+        if (!TRMA_ATOMICS_ARE_FENCES) {
+            trma_win_order_pay();
+        }
+        /* Signed or not makes no difference to a sum. */
+        if (local != NULL &&
+            trma_acc_singles_update(&window->core->targets[target_rank].updates, TRMA_OPERATION_SUM,
+                                    TRMA_ELEMENT_UINT64, origin_addr, result_addr, local)) {
+            return MPI_SUCCESS;
+        }
+    }
+    return trma_operation_update(window, origin_addr, result_addr, type, target_rank, target_disp, known);
 }
 
 static inline int trma_call_Compare_and_swap(struct trma_win *window, const void *origin_addr,
@@ -169,24 +200,22 @@ static inline int trma_call_Compare_and_swap(struct trma_win *window, const void
                                              MPI_Datatype datatype, int target_rank, MPI_Aint target_disp) {
     const struct trma_type *type =
         (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)datatype);
-    char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
 
-    if (__builtin_expect(!local || !trma_acc_compare_is_allowed(type->element), 0)) {
+    if (__builtin_expect(!type, 0)) {
         return trma_operation_compare_and_swap(window, origin_addr, compare_addr, result_addr, datatype,
                                                target_rank, target_disp);
     }
-    const struct trma_target *target = &window->core->targets[target_rank];
+    void *local = trma_operation_quick_word(window, type, target_rank, target_disp);
     if (!TRMA_ATOMICS_ARE_FENCES) {
         trma_win_order_pay();
     }
-    if (trma_acc_singles_swap(&target->updates, type->element, origin_addr, compare_addr, result_addr,
-                              local)) {
+    if (local != NULL &&
+        trma_acc_singles_swap(&window->core->targets[target_rank].updates, TRMA_ELEMENT_UINT64, origin_addr,
+                              compare_addr, result_addr, local)) {
         return MPI_SUCCESS;
     }
-    trma_win_order_pay();
-    return trma_win_conclude(window, trma_acc_compare_and_swap(&target->updates, &target->path, type->element,
-                                                               origin_addr, compare_addr, result_addr,
-                                                               trma_operation_place(target, local)));
+    return trma_operation_swap(window, origin_addr, compare_addr, result_addr, type, target_rank,
+                               target_disp);
 }
 
 /* An accumulate of one element is a fetch_and_op whose result nobody wants. */
@@ -200,8 +229,10 @@ static inline int trma_call_Accumulate(struct trma_win *window, const void *orig
     int code;
 
     if (origin_count == 1 && target_count == 1 && origin_datatype == target_datatype && op != MPI_NO_OP &&
-        trma_operation_quick_update(window, origin_addr, nobody_wants, origin_datatype, target_rank,
-                                    target_disp, op, &code)) {
+        trma_operation_quick_update(
+            window, origin_addr, nobody_wants,
+            (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)origin_datatype), target_rank,
+            target_disp, (const struct trma_op *)trma_handle_peek(&trma_ops, (uintptr_t)op), &code)) {
         return code;
     }
     return trma_operation_accumulate(window, origin_addr, origin_count, origin_datatype, target_rank,

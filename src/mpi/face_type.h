@@ -30,6 +30,15 @@ struct trma_op {
     uint64_t allowed; /* bit e: the operation is allowed on element e */
 };
 
+/* The host's handles. */
+static inline MPI_Datatype trma_type_handle(const struct trma_type *type) {
+    return (MPI_Datatype)atomic_load_explicit(&type->handle.key, memory_order_relaxed);
+}
+
+static inline MPI_Op trma_op_handle(const struct trma_op *op) {
+    return (MPI_Op)atomic_load_explicit(&op->handle.key, memory_order_relaxed);
+}
+
 extern struct trma_handle_table trma_types;
 extern struct trma_handle_table trma_ops;
 

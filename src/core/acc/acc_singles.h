@@ -91,6 +91,11 @@ static inline void trma_acc_note_atomic(const struct trma_acc_context *context) 
     }
 }
 
+/* The elements that the short ways below are for. */
+static inline bool trma_acc_singles_is_word(enum trma_element element) {
+    return element == TRMA_ELEMENT_INT64 || element == TRMA_ELEMENT_UINT64;
+}
+
 /* *word = the greater (MAX) or lesser of it and `operand`; returns what it was. Where that is `operand`'s
  * better already nothing is stored: origins that look at the same words share their lines. */
 static inline uint64_t trma_acc_singles_raise(_Atomic uint64_t *word, bool is_max, bool is_signed,
@@ -121,8 +126,8 @@ static inline bool trma_acc_singles_update(const struct trma_acc_context *contex
 
     if ((operation != TRMA_OPERATION_SUM && operation != TRMA_OPERATION_MAX &&
          operation != TRMA_OPERATION_MIN) ||
-        (element != TRMA_ELEMENT_INT64 && element != TRMA_ELEMENT_UINT64) ||
-        (uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence || !trma_acc_singles_enter(context)) {
+        !trma_acc_singles_is_word(element) || (uintptr_t)local % sizeof(uint64_t) != 0 ||
+        !context->presence || !trma_acc_singles_enter(context)) {
         return false;
     }
     memcpy(&operand, origin, sizeof operand);
@@ -140,8 +145,8 @@ static inline bool trma_acc_singles_swap(const struct trma_acc_context *context,
     uint64_t wanted;
     uint64_t old;
 
-    if ((element != TRMA_ELEMENT_INT64 && element != TRMA_ELEMENT_UINT64) ||
-        (uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence || !trma_acc_singles_enter(context)) {
+    if (!trma_acc_singles_is_word(element) || (uintptr_t)local % sizeof(uint64_t) != 0 ||
+        !context->presence || !trma_acc_singles_enter(context)) {
         return false;
     }
     memcpy(&wanted, origin, sizeof wanted);

@@ -6,7 +6,6 @@
 
 enum {
     SPINS_PER_LOOK = 32,      /* conditions looked at between two looks at the clock */
-    SPINS_WHEN_CROWDED = 16,  /* enough for a peer that runs on the other core right now */
     YIELDS_BEFORE_SLEEP = 64, /* when crowded: each lets somebody else have a turn */
     /* Else: with idle cores a yield is a short system call, and waking a sleeper takes some 50 us and more in
      * a virtual machine: who waits longer than this loses one or two hundredths by it. */
@@ -39,18 +38,12 @@ static bool begin_help(const struct trma_waiter *waiter) {
 }
 
 static bool spin(const struct trma_waiter *waiter, bool helps, trma_condition ready, void *argument) {
-    if (waiter->crowded) {
-        for (int i = 0; i < SPINS_WHEN_CROWDED; i++) {
-            if (ready(argument)) {
-                return true;
-            }
-            trma_node_relax();
-        }
-        return false;
-    }
-
     uint64_t start = 0;
     uint64_t poked = 0;
+
+    if (waiter->crowded) {
+        return false; /* whoever is waited for may be waiting for this core */
+    }
     for (;;) {
         for (int i = 0; i < SPINS_PER_LOOK; i++) {
             if (ready(argument)) {

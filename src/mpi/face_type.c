@@ -80,12 +80,15 @@ static struct trma_type *insert(MPI_Datatype datatype, struct trma_layout *layou
     return type;
 }
 
-static struct trma_type *insert_element(MPI_Datatype datatype, enum trma_element element, size_t size) {
+/* At initialisation: nobody else knows the type yet. */
+static void insert_element(MPI_Datatype datatype, enum trma_element element, size_t size) {
     struct trma_layout *layout = NULL;
     enum trma_status status = element == TRMA_ELEMENT_MIXED ? trma_move_layout_make_bytes(size, &layout)
                                                             : trma_move_layout_make_element(element, &layout);
 
-    return status ? NULL : insert(datatype, layout);
+    if (!status && insert(datatype, layout)) {
+        trma_move_layout_keep(layout); /* a predefined type is never freed */
+    }
 }
 
 static void insert_families(void) {

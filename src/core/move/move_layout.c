@@ -230,15 +230,22 @@ enum trma_status trma_move_layout_make_resized(const struct trma_layout *child, 
 
 void trma_move_layout_retain(struct trma_layout *layout) {
     /* Relaxed: who retains already has a reference, so nothing needs to be ordered before it. */
-    atomic_fetch_add_explicit(&layout->references, 1, memory_order_relaxed);
+    if (!layout->is_kept) {
+        atomic_fetch_add_explicit(&layout->references, 1, memory_order_relaxed);
+    }
 }
 
 void trma_move_layout_release(struct trma_layout *layout) {
     /* Release/acquire: every thread's last use of the layout comes before the thread that frees it. */
-    if (layout != NULL && atomic_fetch_sub_explicit(&layout->references, 1, memory_order_acq_rel) == 1) {
+    if (layout != NULL && !layout->is_kept &&
+        atomic_fetch_sub_explicit(&layout->references, 1, memory_order_acq_rel) == 1) {
         free((void *)layout->runs);
         free(layout);
     }
+}
+
+void trma_move_layout_keep(struct trma_layout *layout) {
+    layout->is_kept = true;
 }
 
 void trma_move_layout_span(const struct trma_layout *layout, size_t count, ptrdiff_t *low, ptrdiff_t *high) {

@@ -26,6 +26,7 @@ struct trma_layout {
     ptrdiff_t true_high;
     bool is_dense; /* n elements are one stretch of n * size bytes at true_low (nothing to carry counts as
                       dense) */
+    bool is_kept;  /* for ever: see trma_move_layout_keep */
     enum trma_element element; /* the predefined type of all its elements, TRMA_ELEMENT_MIXED when they differ
                                   or have none */
     size_t n_runs;             /* entries, those inside of loops included */
@@ -93,6 +94,10 @@ enum trma_status trma_move_layout_make_darray(size_t rank, size_t n_dimensions,
 /* Thread-safe; the last release frees the layout. NULL is allowed in release. */
 void trma_move_layout_retain(struct trma_layout *layout);
 void trma_move_layout_release(struct trma_layout *layout);
+
+/* The layout is never freed, and its references are counted no more: what is used all the time need not pay
+ * for that. To be called while nobody else knows the layout. */
+void trma_move_layout_keep(struct trma_layout *layout);
 
 /*
  * First and past-last byte that `count` elements touch, relative to the buffer's address. Both 0 when they

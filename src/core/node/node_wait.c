@@ -157,6 +157,12 @@ enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_
     return status;
 }
 
+void trma_node_wait_turn(const struct trma_waiter *waiter) {
+    if (waiter->crowded) {
+        sched_yield();
+    }
+}
+
 enum trma_status trma_node_wait_step(const struct trma_waiter *waiter, unsigned tries) {
     unsigned spins = waiter->crowded ? 4 : 64;
 

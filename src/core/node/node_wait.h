@@ -40,6 +40,10 @@ typedef bool (*trma_condition)(void *argument);
 enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
                                 trma_condition ready, void *argument, uint64_t *waited_ns);
 
+/* Where cores are few, lets others have this one for a turn: before doing what theirs may make unnecessary.
+ */
+void trma_node_wait_turn(const struct trma_waiter *waiter);
+
 /* One step of waiting by somebody who has a loop of their own (accumulate's stripes): spins, yields, or
  * sleeps a little, by `tries`. */
 enum trma_status trma_node_wait_step(const struct trma_waiter *waiter, unsigned tries);

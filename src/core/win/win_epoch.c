@@ -142,6 +142,18 @@ static void give_lock(struct trma_window *window, uint32_t index) {
     target->lock = TRMA_LOCK_NONE;
 }
 
+/* Whether operations may go ahead. Remembering them costs more than a turn of the target's, if that is all it
+ * needs. */
+static bool has_posted(const struct trma_window *window, const struct trma_target *target) {
+    bool has = trma_sync_pscw_reached(target->posted, target->started);
+
+    if (!has && !target->first_deferred && !window->is_threaded) {
+        trma_node_wait_turn(&window->team->waiter);
+        has = trma_sync_pscw_reached(target->posted, target->started);
+    }
+    return has;
+}
+
 enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t index, bool *is_open) {
     struct trma_target *target = &window->targets[index];
     enum trma_status status = TRMA_OK;
@@ -159,7 +171,7 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
         if (!target->in_start_group) {
             return TRMA_ERR_SYNC;
         }
-        if (!trma_sync_pscw_reached(target->posted, target->started)) {
+        if (!has_posted(window, target)) {
             *is_open = false;
             return TRMA_OK;
         }

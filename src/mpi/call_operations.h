@@ -165,7 +165,7 @@ static inline void *trma_operation_quick_word(struct trma_win *window, const str
 }
 
 /*
- * The shortest ways of fetch_and_op and compare_and_swap, for counters and locks, save nothing on the stack:
+ * The shortest ways of fetch_and_op and compare_and_swap, for counters and locks, save little on the stack:
  * an atomic instruction waits until all stores before it have left the processor. All else goes on in another
  * function, with what has been looked up.
  */

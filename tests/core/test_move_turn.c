@@ -59,6 +59,19 @@ static void test_the_next_bytes(void **state) {
     assert_true(is_turned_at(SIZE));
 }
 
+/* They leave no trace either. */
+static void test_small_ones(void **state) {
+    (void)state;
+    (void)is_turned_at((size_t)4 * SIZE);
+    assert_true(is_turned_at(0));
+    for (int time = 0; time < 3; time++) {
+        assert_false(is_turned(memory, (size_t)2 * TRMA_MOVE_TURN_OF_ONE - 1, TRMA_MOVE_TURN_OF_ONE));
+        assert_false(is_turned(memory + 1, 0, TRMA_MOVE_TURN_OF_TWO));
+    }
+    assert_false(is_turned_at(0));
+    assert_true(is_turned_at(0));
+}
+
 static void test_ends(void **state) {
     const size_t large = TRMA_MOVE_TURN_LARGE_LEAST;
     (void)state;
@@ -74,9 +87,8 @@ static void test_ends(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_another_source),
-        cmocka_unit_test(test_the_same_source),
-        cmocka_unit_test(test_the_next_bytes),
+        cmocka_unit_test(test_another_source), cmocka_unit_test(test_the_same_source),
+        cmocka_unit_test(test_the_next_bytes), cmocka_unit_test(test_small_ones),
         cmocka_unit_test(test_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,14 +56,12 @@ enum trma_status trma_acc_update_array(const struct trma_acc_context *context, e
                                        uintptr_t target, size_t n) {
     const size_t bytes = n * trma_acc_element_size(element);
     trma_acc_kernel *kernel = trma_acc_kernel_find(operation, element);
-    struct trma_move_turn turn = {.low = bytes, .high = bytes};
+    const struct trma_move_turn turn =
+        turn_at_stripes(trma_move_turn_take(origin, bytes, TRMA_MOVE_TURN_OF_TWO), target, bytes);
     enum trma_status status = TRMA_OK;
     char *to = local;
     const char *from = origin;
 
-    if (bytes >= (size_t)2 * TRMA_MOVE_TURN_OF_TWO) {
-        turn = turn_at_stripes(trma_move_turn_take(origin, bytes, TRMA_MOVE_TURN_OF_TWO), target, bytes);
-    }
     if (turn.high < bytes) {
         status = update_stretch(context, kernel, element, from + turn.high, to + turn.high,
                                 target + turn.high, bytes - turn.high);

@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "move_turn.h"
-
 typedef void copier(void *to, const void *from, size_t size);
 
 static void copy_by_library(void *to, const void *from, size_t size) {
@@ -131,11 +129,8 @@ void trma_move_copy_middle(void *to, const void *from, size_t size) {
 
 /* Two sides that do not overlap, see move_turn.h. */
 static void copy_in_turn(copier *copy, copier *copy_last, char *to, const char *from, size_t size) {
-    struct trma_move_turn turn = {.low = size, .high = size};
+    const struct trma_move_turn turn = trma_move_turn_take(from, size, TRMA_MOVE_TURN_OF_ONE);
 
-    if (size > TRMA_MOVE_FIRST_CACHE) {
-        turn = trma_move_turn_take(from, size, TRMA_MOVE_TURN_OF_ONE);
-    }
     if (turn.high < size) {
         copy(to + turn.high, from + turn.high, size - turn.high);
         copy(to + turn.low, from + turn.low, turn.high - turn.low);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "move_turn.h"
+
 /*
  * The sizes, in bytes, for which the C library turns to the processor's string instructions too early: both
  * sides still fit into the first cache, where plain vector loads and stores take half to two thirds of the
@@ -33,7 +35,11 @@ void trma_move_copy_middle(void *to, const void *from, size_t size);
  * processors, by those (bench latency: 1 MiB at 1.13 to 1.21 of memcpy's bandwidth by them alone). Beyond the
  * last size it is left to the library to go past the caches.
  */
-enum { TRMA_MOVE_FIRST_CACHE = 48 << 10, TRMA_MOVE_LARGE_LEAST = 512 << 10, TRMA_MOVE_LONG_MOST = 16 << 20 };
+enum {
+    TRMA_MOVE_FIRST_CACHE = 2 * TRMA_MOVE_TURN_OF_ONE,
+    TRMA_MOVE_LARGE_LEAST = 512 << 10,
+    TRMA_MOVE_LONG_MOST = 16 << 20
+};
 
 /* memmove for sizes that are more than the middle ones and at most the last. Thread-safe. */
 void trma_move_copy_long(void *to, const void *from, size_t size);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct trma_move_turn trma_move_turn_take(const void *from, size_t size, size_t end) {
+struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_t end) {
     static struct {
         atomic_uintptr_t begin;
         atomic_uintptr_t end;

@@ -145,7 +145,8 @@ bool trma_win_epoch_is_closed(struct trma_window *window);
  */
 enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t target, bool *is_open);
 
-/* Opens a target that is not open yet, where that needs no more than a look: the operation that is the first
+/* Opens a target that is not open yet, where that needs no more than a look (with more ranks
+ * than cores, and a turn of the target's): the operation that is the first
  * to it in its epoch can go the short way then. False: nothing has changed. Only without threads is there
  * anything to win. */
 bool trma_win_epoch_open(struct trma_window *window, uint32_t target);

@@ -100,7 +100,9 @@ EXPERIMENTS = {e.name: e for e in (
         "profile", "Where the origin's time goes",
         full=tuple(("latency", 2, ("--mode", mode, "--op", op, "--size", size, "--flavour", "allocate", "--budget-ms", "1500"))
                    for mode, op, size in (("lock_all", "put", "8"), ("lock_all", "put", "8K"), ("lock_all", "put", "64K"),
-                                          ("lock_all", "get", "1M"), ("lock_all", "accumulate", "8K"),
+                                          ("lock_all", "put", "256K"), ("lock_all", "get", "1M"),
+                                          ("lock_all", "accumulate", "4K"), ("lock_all", "accumulate", "8K"),
+                                          ("lock_all", "accumulate", "256K"), ("lock", "accumulate", "1M"),
                                           ("lock_all", "fetch_and_op", "8"), ("lock", "put", "8"), ("pscw", "put", "8"),
                                           ("pscw", "put", "256K"), ("fence", "put", "8"))), under="perf"),
     Experiment(

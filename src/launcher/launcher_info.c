@@ -55,6 +55,7 @@ static void print_node(void) {
         printf("  %-22s %zu\n", "file descriptors", probe.descriptor_limit);
     print_bytes("lockable memory", probe.lock_limit);
     printf("  %-22s %s\n", "huge pages", probe.huge_pages);
+    printf("  %-22s %s\n", "yields", probe.yields);
     puts("\ndoors to a peer's memory");
     for (size_t i = 0; i < probe.n_doors; i++)
         printf("  %-22s %-8s %s\n", probe.doors[i].name, probe.doors[i].is_open ? "open" : "refused",

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "node/node_probe.h"
+#include "node/node_probe_yield.h"
 
 static const struct trma_door *find_door(const struct trma_probe *probe, const char *name) {
     for (size_t i = 0; i < probe->n_doors; i++) {
@@ -28,6 +29,7 @@ static void the_node_is_described(void **state) {
     assert_true(probe.cores_allowed >= 1 && probe.cores_allowed <= probe.cores_online);
     assert_true(probe.descriptor_limit > 0);
     assert_true(strlen(probe.huge_pages) > 0);
+    assert_true(strlen(probe.yields) > 0);
     assert_non_null(strstr(probe.topology, "cores"));
     const char *const names[] = {"memfd",       "CMA",        "/proc/<pid>/mem", "/proc/<pid>/fd",
                                  "pidfd_getfd", "SCM_RIGHTS", "POSIX shm",       "pidfd",
@@ -124,8 +126,59 @@ static void exhaustion_is_survived(void **state) {
     stage_close(stage);
 }
 
+static const char *yields_of(double in_one_session, double in_own_sessions, bool has_autogroups) {
+    static char text[sizeof((struct trma_probe *)0)->yields];
+    trma_node_probe_yield_describe(in_one_session, in_own_sessions, has_autogroups, text, sizeof text);
+    return text;
+}
+
+static void yields_are_described(void **state) {
+    (void)state;
+    assert_string_equal(yields_of(0.001, 0.001, true), "hand the core over");
+    assert_non_null(strstr(yields_of(0.001, 1.02, true), "sysctl kernel.sched_autogroup_enabled=0)"));
+    assert_non_null(strstr(yields_of(0.001, 1.02, false), "within a session only"));
+    assert_null(strstr(yields_of(0.001, 1.02, false), "sysctl"));
+    assert_non_null(strstr(yields_of(0.9, 1, true), "keep the core"));
+    assert_string_equal(yields_of(-1, 0.001, true), "could not be tried");
+    assert_string_equal(yields_of(0.001, -1, true), "could not be tried");
+}
+
+/* Without autogroups sessions change nothing: an unprivileged test cannot know more of the kernel's mind. */
+static void yields_are_tried(void **state) {
+    (void)state;
+    double in_one_session = trma_node_probe_yield_share(false);
+    double in_own_sessions = trma_node_probe_yield_share(true);
+    print_message("who yields takes %.3f of the other's time in one session, %.3f in two\n", in_one_session,
+                  in_own_sessions);
+    assert_true(in_one_session > 0 && in_one_session < 2);
+    assert_true(in_own_sessions > 0 && in_own_sessions < 2);
+    if (!trma_node_probe_has_autogroups()) {
+        assert_true((in_one_session < 0.25) == (in_own_sessions < 0.25));
+    }
+}
+
+static void yield_without_a_choice_of_cores(struct stage *stage) {
+    (void)stage;
+    refuse_call(SYS_sched_setaffinity, EPERM);
+    CHECK(trma_node_probe_yield_share(false) < 0);
+    CHECK(trma_node_probe_yield_share(true) < 0);
+    refuse_call(SYS_clone, EAGAIN);
+    refuse_call(SYS_clone3, EAGAIN);
+    CHECK(trma_node_probe_yield_share(true) < 0);
+}
+
+static void yields_that_cannot_be_tried_are_told(void **state) {
+    (void)state;
+    struct stage *stage = stage_open();
+    assert_int_equal(child_join(child_start(yield_without_a_choice_of_cores, stage)), 0);
+    stage_close(stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(yields_are_described),
+        cmocka_unit_test(yields_are_tried),
+        cmocka_unit_test(yields_that_cannot_be_tried_are_told),
         cmocka_unit_test(the_node_is_described),
         cmocka_unit_test(topology_comes_from_who_can_tell),
         cmocka_unit_test(refused_doors_are_told),

@@ -14,6 +14,7 @@
 
 #include "node_peer_process.h"
 #include "node_probe_doors.h"
+#include "node_probe_yield.h"
 
 /* CPUs that an affinity mask may name: the mask grows until the kernel accepts its size. */
 #define MOST_CPUS (1U << 18)
@@ -77,6 +78,8 @@ void trma_node_probe_run(struct trma_probe *out, bool with_topology) {
     out->descriptor_limit = soft_limit(RLIMIT_NOFILE);
     out->lock_limit = soft_limit(RLIMIT_MEMLOCK);
     describe_huge_pages(out->huge_pages, sizeof out->huge_pages);
+    trma_node_probe_yield_describe(trma_node_probe_yield_share(false), trma_node_probe_yield_share(true),
+                                   trma_node_probe_has_autogroups(), out->yields, sizeof out->yields);
     trma_node_probe_doors(out);
     if (with_topology) {
         void (*describe)(char *text, size_t room) = atomic_load(&topology_describe);

@@ -27,14 +27,16 @@ struct trma_probe {
     size_t descriptor_limit; /* RLIMIT_NOFILE, soft */
     size_t lock_limit;       /* RLIMIT_MEMLOCK, soft, bytes */
     char huge_pages[160];    /* one line: whether shared memory can lie on huge pages */
+    char yields[160];        /* one line: what happens to a core that a waiting rank yields */
     size_t n_doors;
     struct trma_door doors[TRMA_PROBE_DOORS];
 };
 
 /*
- * Tries every door, with a short-lived child process where a second process is needed. Takes some
- * milliseconds: for `truerma info` and tests, not for the start of every program. with_topology false leaves
- * the line about the topology empty. Not thread-safe against other threads that fork or set PR_SET_PTRACER.
+ * Tries every door, and yields, with short-lived child processes where a second process is needed. Takes
+ * about a tenth of a second: for `truerma info` and tests, not for the start of every program. with_topology
+ * false leaves the line about the topology empty. Not thread-safe against other threads that fork or set
+ * PR_SET_PTRACER.
  */
 void trma_node_probe_run(struct trma_probe *out, bool with_topology);
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_NODE_PROBE_YIELD_H
+#define TRMA_NODE_PROBE_YIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Whether a process that yields lets another one have the core. Linux may divide cores between sessions first
+ * ("autogroups") or control groups: then sched_yield only lets others of the same one run, and a waiting
+ * process uses up as much of the core as the one that it waits for. MPICH's launcher gives every rank a
+ * session of its own.
+ */
+
+/*
+ * Two processes on one core, for some 40 ms: one computes, the other one yields, in sessions of their own or
+ * in one. The processor time of the one that yields as a share of the other's: near 0 where it hands the core
+ * over, near 1 where they get as much each. Negative: it could not be tried.
+ */
+double trma_node_probe_yield_share(bool has_own_sessions);
+
+/* One line, in a user's words, for two such shares; what would cure it, where an admin could. */
+void trma_node_probe_yield_describe(double in_one_session, double in_own_sessions, bool has_autogroups,
+                                    char *text, size_t room);
+
+/* True when the kernel puts sessions into autogroups. */
+bool trma_node_probe_has_autogroups(void);
+
+#endif

@@ -51,18 +51,25 @@ static void test_exchange(void **state) {
 /* Cards of members that run on these cores: no processes are needed to tell whether it is crowded. */
 static void test_crowded(void **state) {
     (void)state;
-    enum { MEMBERS = 3 };
+    enum { MEMBERS = 3, LOTS = 1000 };
+    const uint32_t online = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     struct trma_team_card cards[MEMBERS];
     struct trma_team_block *blocks[MEMBERS];
     struct trma_team_options options = {.spin_us = 55, .progress = NULL};
-    static const struct {
+    const struct {
         uint64_t cpus[MEMBERS];
         uint32_t ranks_on_node;
         uint32_t without_membarrier; /* member, from 1; 0: none */
-        bool crowded;
+        uint32_t per_core;           /* members, or ranks of the program; 0: not crowded */
     } cases[] = {
-        {{1, 2, 4}, 0, 0, false},    {{1, 1, 1}, 0, 0, true},          {{1, 2, 2}, 0, 0, true},
-        {{15, 15, 15}, 0, 2, false}, {{15, 15, 15}, 1 << 20, 0, true}, {{1, 2, 4}, 1, 3, false},
+        {{1, 2, 4}, 0, 0, 0},
+        {{1, 1, 1}, 0, 0, 3},
+        {{1, 2, 2}, 0, 0, 2},
+        {{15, 15, 15}, 0, 2, 0},
+        {{15, 15, 15}, LOTS * online, 0, LOTS},
+        {{1, 2, 4}, 1, 3, 0},
+        {{15, 15, 15}, LOTS * online + 1, 0, LOTS + 1},
+        {{0, 0, 0}, 0, 0, MEMBERS},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const char *refusal = NULL;
@@ -78,7 +85,8 @@ static void test_crowded(void **state) {
         }
         assert_int_equal(trma_node_team_create(cards, MEMBERS, 1, blocks[1], &options, &team, &refusal),
                          TRMA_OK);
-        assert_int_equal(team->waiter.crowded, cases[c].crowded);
+        assert_int_equal(team->waiter.crowded, cases[c].per_core > 0);
+        assert_int_equal(team->waiter.yields, cases[c].per_core * TRMA_WAIT_YIELDS_PER_MEMBER);
         assert_int_equal(team->waiter.needs_fence, cases[c].without_membarrier != 0);
         assert_int_equal(team->waiter.spin_us, 55);
         assert_true(team->waiter.bell == &blocks[1]->bell);

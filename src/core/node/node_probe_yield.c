@@ -129,11 +129,12 @@ void trma_node_probe_yield_describe(double in_one_session, double in_own_session
     if (in_one_session < 0 || in_own_sessions < 0) {
         snprintf(text, room, "could not be tried");
     } else if (in_one_session > MOST_SHARE) {
-        snprintf(text, room, "keep the core: ranks that wait take as much of it as those that compute");
+        snprintf(text, room, "keep the core: who waits takes as much of it as who computes");
     } else if (in_own_sessions <= MOST_SHARE) {
         snprintf(text, room, "hand the core over");
     } else {
-        snprintf(text, room, "hand the core over within a session only, and MPICH gives each rank its own%s",
+        snprintf(text, room,
+                 "hand the core over within a session only, and launchers may give each rank its own%s",
                  has_autogroups ? " (cure: sysctl kernel.sched_autogroup_enabled=0)" : "");
     }
 }

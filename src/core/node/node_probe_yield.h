@@ -8,7 +8,7 @@
 /*
  * Whether a process that yields lets another one have the core. Linux may divide cores between sessions first
  * ("autogroups") or control groups: then sched_yield only lets others of the same one run, and a waiting
- * process uses up as much of the core as the one that it waits for. MPICH's launcher gives every rank a
+ * process uses up as much of the core as the one that it waits for. Some launchers give every process a
  * session of its own.
  */
 

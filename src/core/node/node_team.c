@@ -105,9 +105,11 @@ static const char *find_obstacle(const struct trma_team_card *cards, uint32_t si
     return NULL;
 }
 
-static bool is_crowded(const struct trma_team_card *cards, uint32_t size) {
+/* How many members share a core, rounded up; 0: each has one. */
+static uint32_t count_members_per_core(const struct trma_team_card *cards, uint32_t size) {
+    const uint32_t online = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t all[TRMA_TEAM_CPU_WORDS] = {0};
-    unsigned cores = 0;
+    uint32_t cores = 0;
 
     for (uint32_t i = 0; i < size; i++) {
         for (int word = 0; word < TRMA_TEAM_CPU_WORDS; word++) {
@@ -115,11 +117,14 @@ static bool is_crowded(const struct trma_team_card *cards, uint32_t size) {
         }
     }
     for (int word = 0; word < TRMA_TEAM_CPU_WORDS; word++) {
-        cores += (unsigned)__builtin_popcountll(all[word]);
+        cores += (uint32_t)__builtin_popcountll(all[word]);
+    }
+    if (cores < size) {
+        return cores ? (size + cores - 1) / cores : size;
     }
     /* Also when this team is small, but the program as a whole has more ranks here than the machine has
      * cores. */
-    return cores < size || cards[0].ranks_on_node > (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    return cards[0].ranks_on_node > online ? (cards[0].ranks_on_node + online - 1) / online : 0;
 }
 
 static struct trma_team *allocate_team(uint32_t size) {
@@ -193,7 +198,9 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
     team->size = size;
     team->me = me;
     team->all_have_cma = true;
-    team->waiter = (struct trma_waiter){.crowded = is_crowded(cards, size),
+    const uint32_t per_core = count_members_per_core(cards, size);
+    team->waiter = (struct trma_waiter){.crowded = per_core > 0,
+                                        .yields = per_core * TRMA_WAIT_YIELDS_PER_MEMBER,
                                         .spin_us = options->spin_us,
                                         .progress = options->progress,
                                         .is_alive = trma_node_team_is_alive,

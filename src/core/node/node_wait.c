@@ -7,14 +7,8 @@
 enum {
     SPINS_PER_LOOK = 32, /* conditions looked at between two looks at the clock */
     YIELDS_PER_PROGRESS = 8,
-    /* When crowded a yield lets another rank have a turn, if the kernel divides the core among the ranks
-     * alone. If it divides it among sessions or control groups first (node_probe_yield.h) a yield returns at
-     * once as long as the rank has had less of the core than the others, which in the end get as much time
-     * for their copies as this one for its yields. So it sleeps soon: but not at once, or all sleep in every
-     * barrier and the last one has to wake them. */
-    YIELDS_BEFORE_SLEEP = YIELDS_PER_PROGRESS,
-    /* Else: with idle cores a yield is a short system call, and waking a sleeper takes some 50 us and more in
-     * a virtual machine: who waits longer than this loses one or two hundredths by it. */
+    /* When not crowded: with idle cores a yield is a short system call, and waking a sleeper takes some 50 us
+     * and more in a virtual machine: who waits longer than this loses one or two hundredths by it. */
     YIELD_NS = 5000000,
     YIELDS_BEFORE_PAUSE = 64,   /* of a step: what is waited for there is held for less than a turn */
     PROGRESS_PERIOD_NS = 20000, /* while spinning: the host's progress costs up to a microsecond */
@@ -103,7 +97,7 @@ static bool yield(const struct trma_waiter *waiter, bool helps, trma_condition r
         }
         if (i % YIELDS_PER_PROGRESS == 0) {
             poke(waiter);
-            if (waiter->crowded ? i >= YIELDS_BEFORE_SLEEP : trma_node_clock_ns() - start > YIELD_NS) {
+            if (waiter->crowded ? i >= waiter->yields : trma_node_clock_ns() - start > YIELD_NS) {
                 return ready(argument);
             }
         }

@@ -11,6 +11,18 @@
 #include "node_help.h"
 
 /*
+ * Of `yields` of a crowded waiter, per member that a core has. A yield lets another one have a turn, if the
+ * kernel divides the core among the processes alone. If it divides it among sessions or control groups first
+ * (node_probe_yield.h) a yield returns at once as long as the process has had less of the core than the
+ * others, which in the end get as much time for their copies as this one for its yields. So it sleeps soon;
+ * but not before all have had a turn, or in every barrier all sleep and the last one has to wake them.
+ * Measured (bench sync, 2 cores, each process in a session of its own), a fence: of 5 members 4 us, of 12 and
+ * 16 17 and 34 us; with 64 yields for all 11 to 90 us in one launch of eight (5 and 8 members), with 8 for
+ * all 33 and 130 us (12 and 16).
+ */
+enum { TRMA_WAIT_YIELDS_PER_MEMBER = 4 };
+
+/*
  * Waiting, everywhere the same: spin briefly when cores are free, then yield, then sleep on the doorbell with
  * a bound. A waiter calls `progress` now and then (a rank that waits for us may be needed by a send
  * elsewhere) and notices a dead peer.
@@ -20,6 +32,7 @@ struct trma_waiter {
     bool needs_fence;           /* see node_doorbell.h */
     bool crowded; /* more ranks than cores: do not spin, a spinner keeps the one it waits for off the core */
     uint32_t spin_us;       /* how long to spin before yielding, when not crowded */
+    uint32_t yields;        /* how often, about, to yield before sleeping, when crowded */
     void (*progress)(void); /* pokes the host MPI; NULL: nothing to poke */
     struct trma_help *help; /* origins that are served meanwhile, unless crowded; NULL: none */
     bool (*is_alive)(

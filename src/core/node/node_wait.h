@@ -15,12 +15,12 @@
  * kernel divides the core among the processes alone. If it divides it among sessions or control groups first
  * (node_probe_yield.h) a yield returns at once as long as the process has had less of the core than the
  * others, which in the end get as much time for their copies as this one for its yields. So it sleeps soon;
- * but not before all have had a turn, or in every barrier all sleep and the last one has to wake them.
- * Measured (bench sync, 2 cores, each process in a session of its own), a fence: of 5 members 4 us, of 12 and
- * 16 17 and 34 us; with 64 yields for all 11 to 90 us in one launch of eight (5 and 8 members), with 8 for
- * all 33 and 130 us (12 and 16).
+ * but not before all have had a turn, or in every barrier all sleep and the last one has to wake them, nor
+ * before a peer with a core of its own has copied something. Measured (2 cores, each process in a session of
+ * its own), a fence of 5 and 8 members, eight launches: 4-7 and 8-10 us; with 64 yields for all up to 90 in
+ * one of eight. With half as many a fence after puts of 64 KiB among 3 members takes 9 instead of 6 us.
  */
-enum { TRMA_WAIT_YIELDS_PER_MEMBER = 4 };
+enum { TRMA_WAIT_YIELDS_PER_MEMBER = 8 };
 
 /*
  * Waiting, everywhere the same: spin briefly when cores are free, then yield, then sleep on the doorbell with

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sync_lock.h"
 
+/* When crowded, before sleeping. More than in other waits: a lock is mostly held for less than a waking
+ * takes, and who comes next in line has to be woken before anybody else gets it (lock, put of 8 bytes, unlock
+ * of one target by 4 and 8 members on 2 cores: 1.6 and 3.8 us; with 8 and 16 yields 2.2 and 10). */
+enum { YIELDS_OF_LOCK = 64 };
+
 struct turn {
     _Atomic uint64_t *turns;
     unsigned shift;
@@ -20,6 +25,7 @@ static enum trma_status await_turn(struct trma_lock *lock, struct turn *turn,
     struct trma_waiter at_lock = *waiter;
 
     at_lock.bell = &lock->bell;
+    at_lock.yields = YIELDS_OF_LOCK;
     return trma_node_wait(&at_lock, guard, is_my_turn, turn, waited_ns);
 }
 

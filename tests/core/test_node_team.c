@@ -65,11 +65,13 @@ static void test_crowded(void **state) {
         {{1, 2, 4}, 0, 0, 0},
         {{1, 1, 1}, 0, 0, 3},
         {{1, 2, 2}, 0, 0, 2},
+        {{0, 0, 0}, 0, 0, MEMBERS},
         {{15, 15, 15}, 0, 2, 0},
         {{15, 15, 15}, LOTS * online, 0, LOTS},
-        {{1, 2, 4}, 1, 3, 0},
         {{15, 15, 15}, LOTS * online + 1, 0, LOTS + 1},
-        {{0, 0, 0}, 0, 0, MEMBERS},
+        {{1, 2, 2}, LOTS * online, 0, LOTS},
+        {{1, 1, 1}, 1, 0, 3},
+        {{1, 2, 4}, 1, 3, 0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const char *refusal = NULL;

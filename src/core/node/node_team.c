@@ -105,9 +105,12 @@ static const char *find_obstacle(const struct trma_team_card *cards, uint32_t si
     return NULL;
 }
 
-/* How many members share a core, rounded up; 0: each has one. */
+/* How many of them share a core, rounded up; 0: each has one. */
+static uint32_t count_per_core(uint32_t processes, uint32_t cores) {
+    return processes > cores ? (processes + cores - 1) / cores : 0;
+}
+
 static uint32_t count_members_per_core(const struct trma_team_card *cards, uint32_t size) {
-    const uint32_t online = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t all[TRMA_TEAM_CPU_WORDS] = {0};
     uint32_t cores = 0;
 
@@ -119,12 +122,11 @@ static uint32_t count_members_per_core(const struct trma_team_card *cards, uint3
     for (int word = 0; word < TRMA_TEAM_CPU_WORDS; word++) {
         cores += (uint32_t)__builtin_popcountll(all[word]);
     }
-    if (cores < size) {
-        return cores ? (size + cores - 1) / cores : size;
-    }
     /* Also when this team is small, but the program as a whole has more ranks here than the machine has
      * cores. */
-    return cards[0].ranks_on_node > online ? (cards[0].ranks_on_node + online - 1) / online : 0;
+    const uint32_t members = count_per_core(size, cores ? cores : 1);
+    const uint32_t ranks = count_per_core(cards[0].ranks_on_node, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+    return members > ranks ? members : ranks;
 }
 
 static struct trma_team *allocate_team(uint32_t size) {

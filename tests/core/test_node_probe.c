@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "node/node_peer_process.h"
 #include "node/node_probe.h"
 #include "node/node_probe_yield.h"
 
@@ -152,7 +153,7 @@ static void yields_are_tried(void **state) {
                   in_own_sessions);
     assert_true(in_one_session > 0 && in_one_session < 2);
     assert_true(in_own_sessions > 0 && in_own_sessions < 2);
-    if (!trma_node_probe_has_autogroups()) {
+    if (!trma_node_process_has_autogroups()) {
         assert_true((in_one_session < 0.25) == (in_own_sessions < 0.25));
     }
 }

@@ -194,11 +194,45 @@ static void test_steps(void **state) {
     }
 }
 
+struct sleeper {
+    unsigned looks; /* before it sleeps */
+    bool has_slept;
+};
+
+static bool falls_asleep(void *argument) {
+    struct sleeper *sleeper = argument;
+
+    sleeper->has_slept = sleeper->has_slept || atomic_load(&bell.sleepers) > 0;
+    sleeper->looks += !sleeper->has_slept;
+    return sleeper->has_slept;
+}
+
+/* A look before each yield, one before them and one after. They end with a poke, which comes after every 8.
+ */
+static void test_yields_before_sleeping(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t yields;
+        unsigned done;
+    } cases[] = {{8, 8}, {9, 16}, {16, 16}, {64, 64}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct trma_waiter waiter = waiter_of(true, 20);
+        struct sleeper sleeper = {0};
+        waiter.yields = cases[i].yields;
+        assert_int_equal(trma_node_wait(&waiter, NULL, falls_asleep, &sleeper, NULL), TRMA_OK);
+        assert_int_equal(sleeper.looks, cases[i].done + 2);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_true_already),    cmocka_unit_test(test_pokes_progress),
-        cmocka_unit_test(test_releases_guard),  cmocka_unit_test(test_death),
-        cmocka_unit_test(test_everybody_lives), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_yields_before_sleeping),
+        cmocka_unit_test(test_true_already),
+        cmocka_unit_test(test_pokes_progress),
+        cmocka_unit_test(test_releases_guard),
+        cmocka_unit_test(test_death),
+        cmocka_unit_test(test_everybody_lives),
+        cmocka_unit_test(test_steps),
     };
     alarm(PLAY_LIMIT_S);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,12 @@ int trma_node_process_yama_scope(void) {
                                                                               : -1;
 }
 
+bool trma_node_process_has_autogroups(void) {
+    char text[16];
+    return read_text("/proc/sys/kernel/sched_autogroup_enabled", text, sizeof text) &&
+           strtol(text, NULL, 10) != 0;
+}
+
 /* The pid of a process in its innermost pid namespace: the last number of NSpid in its status. */
 static pid_t innermost_pid(const char *process) {
     char path[64];

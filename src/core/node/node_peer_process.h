@@ -31,6 +31,9 @@ uint32_t trma_node_process_pid_namespace(void);
 /* kernel.yama.ptrace_scope; -1 when the kernel has no Yama or hides it. */
 int trma_node_process_yama_scope(void);
 
+/* True when the kernel puts sessions into autogroups (node_probe_yield.h). */
+bool trma_node_process_has_autogroups(void);
+
 /*
  * The number in /proc of the process that is `pid` in the pid namespace with this inode; 0 when /proc does
  * not show it. Costs a walk over /proc.

@@ -79,7 +79,7 @@ void trma_node_probe_run(struct trma_probe *out, bool with_topology) {
     out->lock_limit = soft_limit(RLIMIT_MEMLOCK);
     describe_huge_pages(out->huge_pages, sizeof out->huge_pages);
     trma_node_probe_yield_describe(trma_node_probe_yield_share(false), trma_node_probe_yield_share(true),
-                                   trma_node_probe_has_autogroups(), out->yields, sizeof out->yields);
+                                   trma_node_process_has_autogroups(), out->yields, sizeof out->yields);
     trma_node_probe_doors(out);
     if (with_topology) {
         void (*describe)(char *text, size_t room) = atomic_load(&topology_describe);

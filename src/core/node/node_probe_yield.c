@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -109,19 +108,6 @@ double trma_node_probe_yield_share(bool has_own_sessions) {
     }
     munmap(trial, sizeof *trial);
     return share;
-}
-
-bool trma_node_probe_has_autogroups(void) {
-    FILE *file = fopen("/proc/sys/kernel/sched_autogroup_enabled", "re");
-    int value = 0;
-
-    if (file) {
-        if (fscanf(file, "%d", &value) != 1) {
-            value = 0;
-        }
-        fclose(file);
-    }
-    return value != 0;
 }
 
 void trma_node_probe_yield_describe(double in_one_session, double in_own_sessions, bool has_autogroups,

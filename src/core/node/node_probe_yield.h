@@ -23,7 +23,4 @@ double trma_node_probe_yield_share(bool has_own_sessions);
 void trma_node_probe_yield_describe(double in_one_session, double in_own_sessions, bool has_autogroups,
                                     char *text, size_t room);
 
-/* True when the kernel puts sessions into autogroups. */
-bool trma_node_probe_has_autogroups(void);
-
 #endif

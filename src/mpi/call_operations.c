@@ -183,48 +183,72 @@ static int update(struct trma_win *window, enum trma_count_kind kind, const stru
 }
 
 /* The short way of an accumulate whose sides are arrays of one predefined type. False: nothing was done. */
-static bool update_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
-                         MPI_Datatype datatype, int rank, MPI_Aint disp, MPI_Op op, int *code) {
-    const struct trma_type *type = trma_type_find(datatype);
-    const struct trma_op *known = trma_op_find(op);
+static inline bool update_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
+                                const struct trma_type *type, int rank, MPI_Aint disp,
+                                const struct trma_op *op, int *code) {
     size_t bytes;
 
-    if (!type || type->element == TRMA_ELEMENT_MIXED || !known || !trma_op_is_allowed(known, type->element)) {
+    if (type->element == TRMA_ELEMENT_MIXED || !trma_op_is_allowed(op, type->element)) {
         return false;
     }
     char *local = trma_operation_quick_array(window, type, count, rank, disp, &bytes);
-    if (__builtin_expect(!local, 0) &&
-        !(trma_operation_open(window, rank) &&
-          (local = trma_operation_quick_array(window, type, count, rank, disp, &bytes)))) {
+    if (!local) {
         return false;
     }
-    struct trma_target *target = &window->core->targets[rank];
-    uintptr_t place = trma_operation_place(target, local);
+    const struct trma_target *target = &window->core->targets[rank];
+    const uintptr_t place = trma_operation_place(target, local);
     if (!trma_acc_array_fits(&target->updates, type->element, place)) {
         return false;
     }
     trma_win_order_note_store(window->core);
-    *code = trma_win_conclude(window, trma_acc_update_array(&target->updates, known->operation, type->element,
-                                                            origin_addr, local, place,
-                                                            bytes / trma_acc_element_size(type->element)));
+    *code = trma_win_conclude(window, trma_acc_update_array(&target->updates, op->operation, type->element,
+                                                            origin_addr, local, place, bytes));
     return true;
+}
+
+/* An array whose target is not open yet, or one for the long way. Apart, so that the short way saves little
+ * on the stack. */
+static __attribute__((noinline)) int open_and_update(struct trma_win *window, const void *origin_addr,
+                                                     MPI_Count count, const struct trma_type *type, int rank,
+                                                     MPI_Aint disp, const struct trma_op *op) {
+    const struct side origin = {origin_addr, count, trma_type_handle(type)};
+    int code;
+
+    if (trma_operation_open(window, rank) &&
+        update_array(window, origin_addr, count, type, rank, disp, op, &code)) {
+        return code;
+    }
+    return update(window, TRMA_COUNT_ACCUMULATE, &origin, NULL, rank, disp, count, origin.datatype,
+                  trma_op_handle(op));
+}
+
+int trma_operation_accumulate_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
+                                    const struct trma_type *type, int target_rank, MPI_Aint target_disp,
+                                    const struct trma_op *op) {
+    int code;
+
+    return __builtin_expect(
+               update_array(window, origin_addr, count, type, target_rank, target_disp, op, &code), 1)
+               ? code
+               : open_and_update(window, origin_addr, count, type, target_rank, target_disp, op);
 }
 
 int trma_operation_accumulate(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                               MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                               MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op) {
-    struct side origin = {origin_addr, origin_count, origin_datatype};
-
     /* MPI_NO_OP is for the calls that give something back (MPI-4.1 section 12.3.4). */
     if (op == MPI_NO_OP) {
         return trma_win_raise(window, MPI_ERR_OP);
     }
-    int code;
-    if (origin_datatype == target_datatype && origin_count == target_count &&
-        update_array(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp, op,
-                     &code)) {
-        return code;
+    if (origin_datatype == target_datatype && origin_count == target_count) {
+        const struct trma_type *type = trma_type_find(origin_datatype);
+        const struct trma_op *known = trma_op_find(op);
+        if (type && known) {
+            return trma_operation_accumulate_array(window, origin_addr, origin_count, type, target_rank,
+                                                   target_disp, known);
+        }
     }
+    const struct side origin = {origin_addr, origin_count, origin_datatype};
     return update(window, TRMA_COUNT_ACCUMULATE, &origin, NULL, target_rank, target_disp, target_count,
                   target_datatype, op);
 }

@@ -23,7 +23,11 @@ int trma_operation_fetch_and_op(struct trma_win *window, const void *origin_addr
 int trma_operation_compare_and_swap(struct trma_win *window, const void *origin_addr,
                                     const void *compare_addr, void *result_addr, MPI_Datatype datatype,
                                     int target_rank, MPI_Aint target_disp);
-/* The same for a type and an operation that have been looked up. */
+/* The same for a type and an operation that have been looked up. Of accumulate: both sides are of that type,
+ * the operation is not NO_OP. */
+int trma_operation_accumulate_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
+                                    const struct trma_type *type, int target_rank, MPI_Aint target_disp,
+                                    const struct trma_op *op);
 int trma_operation_update(struct trma_win *window, const void *origin_addr, void *result_addr,
                           const struct trma_type *type, int target_rank, MPI_Aint target_disp,
                           const struct trma_op *op);
@@ -225,18 +229,24 @@ static inline int trma_call_Accumulate(struct trma_win *window, const void *orig
                                        MPI_Datatype target_datatype, MPI_Op op) {
     enum { LARGEST_ELEMENT = 64 };
 
+    const struct trma_type *type =
+        (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)origin_datatype);
+    const struct trma_op *known = (const struct trma_op *)trma_handle_peek(&trma_ops, (uintptr_t)op);
     char nobody_wants[LARGEST_ELEMENT];
     int code;
 
-    if (origin_count == 1 && target_count == 1 && origin_datatype == target_datatype && op != MPI_NO_OP &&
-        trma_operation_quick_update(
-            window, origin_addr, nobody_wants,
-            (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)origin_datatype), target_rank,
-            target_disp, (const struct trma_op *)trma_handle_peek(&trma_ops, (uintptr_t)op), &code)) {
+    if (__builtin_expect(!type || !known || origin_count != target_count ||
+                             origin_datatype != target_datatype || op == MPI_NO_OP,
+                         0)) {
+        return trma_operation_accumulate(window, origin_addr, origin_count, origin_datatype, target_rank,
+                                         target_disp, target_count, target_datatype, op);
+    }
+    if (origin_count == 1 && trma_operation_quick_update(window, origin_addr, nobody_wants, type, target_rank,
+                                                         target_disp, known, &code)) {
         return code;
     }
-    return trma_operation_accumulate(window, origin_addr, origin_count, origin_datatype, target_rank,
-                                     target_disp, target_count, target_datatype, op);
+    return trma_operation_accumulate_array(window, origin_addr, origin_count, type, target_rank, target_disp,
+                                           known);
 }
 
 #endif

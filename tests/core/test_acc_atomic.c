@@ -286,10 +286,11 @@ static void flip_bits(struct origin *origin) {
                                          flip.bits, old, target));
             continue;
         }
+        const size_t bytes = flip.n * trma_acc_element_size(flip.element);
         if (i % 2 && trma_acc_array_fits(&origin->context, flip.element, target) &&
-            trma_move_path_is_mapped(&origin->path, target, flip.n * trma_acc_element_size(flip.element))) {
+            trma_move_path_is_mapped(&origin->path, target, bytes)) {
             CHECK(!trma_acc_update_array(&origin->context, TRMA_OPERATION_BXOR, flip.element, flip.bits,
-                                         trma_move_path_local(&origin->path, target), target, flip.n));
+                                         trma_move_path_local(&origin->path, target), target, bytes));
             continue;
         }
         struct trma_layout *layout;

@@ -7,23 +7,29 @@
 
 #define ELEMENT_BYTES_MAX 32U
 #define COUNT_MAX         100U
+#define LINED_COUNTS      20U
+
+_Static_assert(TRMA_ACC_LINED_LEAST + LINED_COUNTS * ELEMENT_BYTES_MAX < COUNT_MAX * ELEMENT_BYTES_MAX,
+               "they have room");
 
 typedef void combine_function(enum trma_operation operation, enum trma_element element, void *target,
                               const void *origin, size_t n);
 
-/* One operation on one type: 0 to COUNT_MAX elements, at every misalignment in turn, with guards around the
- * target. */
+/* One operation on one type: 0 to COUNT_MAX elements, and about as many as begin with a line, at every
+ * misalignment in turn, with guards around the target. */
 static void check_operation(combine_function *combine, enum trma_operation operation,
                             enum trma_element element) {
     const size_t extent = trma_acc_element_extent(element);
+    const size_t least = TRMA_ACC_LINED_LEAST / extent;
     char target_room[64 + COUNT_MAX * ELEMENT_BYTES_MAX + 64];
     char expected_room[sizeof(target_room)];
     char origin_room[sizeof(target_room)];
 
-    for (size_t n = 0; n <= COUNT_MAX; n++) {
-        char *target = target_room + 64 + n % 17;
-        char *expected = expected_room + 64 + n % 17;
-        char *origin = origin_room + n % 13;
+    for (size_t count = 0; count <= COUNT_MAX + LINED_COUNTS; count++) {
+        const size_t n = count <= COUNT_MAX ? count : least + count - COUNT_MAX - 2;
+        char *target = target_room + 64 + count % 17;
+        char *expected = expected_room + 64 + count % 17;
+        char *origin = origin_room + count % 13;
         memset(target_room, 0x5A, sizeof(target_room));
         for (size_t i = 0; i < n; i++) {
             random_element(element, target + i * extent);

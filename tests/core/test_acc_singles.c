@@ -69,7 +69,7 @@ static void add_array(struct origin *origin) {
     const int64_t ones[2] = {1, 1};
     const uintptr_t target = (uintptr_t)counter_address(origin->arena);
     assert_int_equal(trma_acc_update_array(&origin->context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, ones,
-                                           trma_move_path_local(&origin->path, target), target, 2),
+                                           trma_move_path_local(&origin->path, target), target, sizeof(ones)),
                      TRMA_OK);
 }
 
@@ -288,7 +288,8 @@ static void test_dead_inside(void **state) {
     origin.context.wait = wait_for_the_dead;
     for (unsigned i = 0; i < 2; i++) { /* the second one finds the mode left by nobody */
         assert_int_equal(trma_acc_update_array(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, ones,
-                                               trma_move_path_local(&origin.path, target), target, 2),
+                                               trma_move_path_local(&origin.path, target), target,
+                                               sizeof(ones)),
                          TRMA_ERR_PEER_DEAD);
     }
     int64_t old;
@@ -321,7 +322,7 @@ static void test_membarrier_refused_later(void **state) {
         const uintptr_t target = (uintptr_t)counter_address(arena);
         CHECK(trma_acc_update_array(&origin.context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, ones,
                                     trma_move_path_local(&origin.path, target), target,
-                                    2) == TRMA_ERR_REFUSED);
+                                    sizeof(ones)) == TRMA_ERR_REFUSED);
         CHECK(counter_of(arena) == 1000);
         _exit(0);
     }
@@ -341,7 +342,7 @@ static void count_and_add(struct origin *origin) {
         }
         if (round % 4 == origin->index % 4) {
             CHECK(!trma_acc_update_array(&origin->context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, ones,
-                                         trma_move_path_local(&origin->path, target), target, 2));
+                                         trma_move_path_local(&origin->path, target), target, sizeof(ones)));
         }
     }
 }

@@ -25,7 +25,7 @@ static char *memory_of(struct arena *arena) {
 
 static enum trma_status add_ones(struct origin *origin, size_t offset, size_t n) {
     return trma_acc_update_array(&origin->context, TRMA_OPERATION_SUM, TRMA_ELEMENT_INT64, ones,
-                                 memory_of(origin->arena) + offset, target_of(offset), n);
+                                 memory_of(origin->arena) + offset, target_of(offset), n * sizeof ones[0]);
 }
 
 static int setup(void **state) {

@@ -4,40 +4,47 @@
 #include "acc_lock.h"
 #include "acc_update.h"
 
-bool trma_acc_array_fits(const struct trma_acc_context *context, enum trma_element element,
-                         uintptr_t target) {
-    const size_t size = trma_acc_element_size(element);
+/* What an update does to each of its pieces. */
+struct array {
+    const struct trma_acc_context *context;
+    trma_acc_kernel *kernel; /* NULL: REPLACE */
+    enum trma_element element;
+    size_t size; /* of an element */
+};
 
-    return !context->hardware_atomics && size == trma_acc_element_extent(element) &&
-           (size & (size - 1)) == 0 && (target & (size - 1)) == 0;
+static inline enum trma_status update_in_stripe(const struct array *array, const char *from, char *to,
+                                                uintptr_t target, size_t bytes) {
+    const unsigned stripe = trma_acc_stripe_of(target);
+    const size_t n = bytes >> __builtin_ctzl(array->size); /* a power of two */
+    const enum trma_status status = trma_acc_lock_take(array->context, stripe);
+
+    if (__builtin_expect(status != TRMA_OK, 0)) {
+        return status;
+    }
+    if (array->kernel != NULL) {
+        trma_acc_kernel_run(array->kernel, array->size, to, from, n);
+    } else {
+        trma_acc_copy(array->element, to, from, n);
+    }
+    trma_acc_lock_give(array->context, stripe);
+    return TRMA_OK;
 }
 
 /* One stripe after the other, in the order of addresses. */
-static enum trma_status update_stretch(const struct trma_acc_context *context, trma_acc_kernel *kernel,
-                                       enum trma_element element, const char *from, char *to,
+static enum trma_status update_stretch(const struct array *array, const char *from, char *to,
                                        uintptr_t target, size_t bytes) {
-    const size_t size = trma_acc_element_size(element);
+    enum trma_status status = TRMA_OK;
 
-    while (bytes > 0) {
+    while (bytes > 0 && status == TRMA_OK) {
         const size_t rest = trma_acc_stripe_rest(target);
         const size_t part = bytes < rest ? bytes : rest;
-        const unsigned stripe = trma_acc_stripe_of(target);
-        enum trma_status status = trma_acc_lock_take(context, stripe);
-        if (__builtin_expect(status != TRMA_OK, 0)) {
-            return status;
-        }
-        if (kernel != NULL) {
-            kernel(to, from, part / size);
-        } else {
-            trma_acc_copy(element, to, from, part / size);
-        }
-        trma_acc_lock_give(context, stripe);
+        status = update_in_stripe(array, from, to, target, part);
         from += part;
         to += part;
         target += part;
         bytes -= part;
     }
-    return TRMA_OK;
+    return status;
 }
 
 /* The same order with parts that end where stripes do, so that none is taken twice. */
@@ -51,24 +58,29 @@ static struct trma_move_turn turn_at_stripes(struct trma_move_turn turn, uintptr
     return turn;
 }
 
-enum trma_status trma_acc_update_array(const struct trma_acc_context *context, enum trma_operation operation,
-                                       enum trma_element element, const void *origin, void *local,
-                                       uintptr_t target, size_t n) {
-    const size_t bytes = n * trma_acc_element_size(element);
-    trma_acc_kernel *kernel = trma_acc_kernel_find(operation, element);
+static __attribute__((noinline)) enum trma_status update_in_turn(const struct array *array, const char *from,
+                                                                 char *to, uintptr_t target, size_t bytes) {
     const struct trma_move_turn turn =
-        turn_at_stripes(trma_move_turn_take(origin, bytes, TRMA_MOVE_TURN_OF_TWO), target, bytes);
+        turn_at_stripes(trma_move_turn_take(from, bytes, TRMA_MOVE_TURN_OF_TWO), target, bytes);
     enum trma_status status = TRMA_OK;
-    char *to = local;
-    const char *from = origin;
 
     if (turn.high < bytes) {
-        status = update_stretch(context, kernel, element, from + turn.high, to + turn.high,
-                                target + turn.high, bytes - turn.high);
+        status =
+            update_stretch(array, from + turn.high, to + turn.high, target + turn.high, bytes - turn.high);
         if (!status) {
-            status = update_stretch(context, kernel, element, from + turn.low, to + turn.low,
-                                    target + turn.low, turn.high - turn.low);
+            status = update_stretch(array, from + turn.low, to + turn.low, target + turn.low,
+                                    turn.high - turn.low);
         }
     }
-    return status ? status : update_stretch(context, kernel, element, from, to, target, turn.low);
+    return status ? status : update_stretch(array, from, to, target, turn.low);
+}
+
+enum trma_status trma_acc_update_array(const struct trma_acc_context *context, enum trma_operation operation,
+                                       enum trma_element element, const void *origin, void *local,
+                                       uintptr_t target, size_t bytes) {
+    const struct array array = {context, trma_acc_kernel_find(operation, element), element,
+                                trma_acc_element_size(element)};
+
+    return bytes <= trma_acc_stripe_rest(target) ? update_in_stripe(&array, origin, local, target, bytes)
+                                                 : update_in_turn(&array, origin, local, target, bytes);
 }

@@ -41,7 +41,8 @@ void trma_acc_combine(enum trma_operation operation, enum trma_element element, 
     if (operation == TRMA_OPERATION_REPLACE) {
         trma_acc_copy(element, target, origin, n);
     } else if (operation != TRMA_OPERATION_NO_OP) {
-        trma_acc_kernel_find(operation, element)(target, origin, n);
+        trma_acc_kernel_run(trma_acc_kernel_find(operation, element), trma_acc_element_extent(element),
+                            target, origin, n);
     }
 }
 

@@ -55,6 +55,7 @@ _Static_assert(offsetof(struct trma_pair_long_int, index) == sizeof(long), "long
 _Static_assert(offsetof(struct trma_pair_long_double_int, index) == sizeof(long double),
                "so is long-double-int");
 _Static_assert(offsetof(struct trma_pair_short_int, index) > sizeof(short), "short-int has a hole within");
+_Static_assert((sizeof(long double) & (sizeof(long double) - 1)) == 0, "all extents are powers of two");
 
 const struct trma_element_shape trma_acc_element_shapes[TRMA_ELEMENT_COUNT] = {
     [TRMA_ELEMENT_INT8] = {TRMA_WHOLE(1, INTEGER)},

@@ -3,6 +3,7 @@
 #define TRMA_ACC_KERNEL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "acc_element.h"
 
@@ -18,6 +19,29 @@ typedef void trma_acc_kernel(void *target, const void *origin, size_t n);
 
 /* Kernels by operation and element; NULL where there is none. */
 typedef trma_acc_kernel *const trma_acc_kernel_table[TRMA_OPERATION_COUNT][TRMA_ELEMENT_COUNT];
+
+/*
+ * A cache line, which is also the widest vector, and from how many bytes on it pays to begin at one: a vector
+ * that lies in two lines takes twice the time to store (measured on an Intel Xeon with AVX-512: 4 KiB of sums
+ * in 30 ns from the begin of a line on, in 61 to 69 from elsewhere; malloc's memory begins elsewhere).
+ */
+enum { TRMA_ACC_LINE_BYTES = 64, TRMA_ACC_LINED_LEAST = 1024 };
+
+/* Runs a kernel over n elements of `extent` bytes, a power of two: the first ones apart, so that the others
+ * begin with a line of the target's. */
+static inline void trma_acc_kernel_run(trma_acc_kernel *kernel, size_t extent, void *target,
+                                       const void *origin, size_t n) {
+    const int shift = __builtin_ctzl(extent);
+    const size_t first = -(uintptr_t)target % TRMA_ACC_LINE_BYTES >> shift;
+
+    if (first != 0 && n << shift >= TRMA_ACC_LINED_LEAST) {
+        kernel(target, origin, first);
+        target = (char *)target + (first << shift);
+        origin = (const char *)origin + (first << shift);
+        n -= first;
+    }
+    kernel(target, origin, n);
+}
 
 /* Defines the kernel `name` for elements of `type`: `expression` computes the new value from a (target) and b
  * (origin). Unrolled, because the processor foresees the end of a short loop, not that of a long one. */

@@ -92,7 +92,8 @@ static bool combine(struct update *update, char *target, size_t n, ptrdiff_t str
         }
         if (update->has_origin) {
             if (update->kernel != NULL) {
-                update->kernel(target, (const void *)update->origin.address, part);
+                trma_acc_kernel_run(update->kernel, update->shape->extent, target,
+                                    (const void *)update->origin.address, part);
             } else {
                 trma_acc_copy(update->element, target, (const void *)update->origin.address, part);
             }

@@ -80,14 +80,22 @@ enum trma_status trma_acc_update(const struct trma_acc_context *context, const s
                                  const struct trma_extent *target);
 
 /*
- * The short way of an accumulate of arrays: n elements from the array `origin` to the array at `target`,
- * whose bytes are mapped at `local`. Only where trma_acc_array_fits, the operation is allowed on the element,
- * and not for NO_OP. Otherwise as trma_acc_update.
+ * The short way of an accumulate of arrays: `bytes` bytes of elements from the array `origin` to the array at
+ * `target`, which is mapped at `local`. Only where trma_acc_array_fits, the operation is allowed on the
+ * element, and not for NO_OP. Otherwise as trma_acc_update.
  */
-bool trma_acc_array_fits(const struct trma_acc_context *context, enum trma_element element, uintptr_t target);
+static inline bool trma_acc_array_fits(const struct trma_acc_context *context, enum trma_element element,
+                                       uintptr_t target) {
+    const struct trma_element_shape *shape = trma_acc_element_shape(element);
+    const size_t size = shape->size;
+
+    /* Elements of a power of two bytes, none of which lies in two stripes. */
+    return !context->hardware_atomics && size == shape->extent && (size & (size - 1)) == 0 &&
+           (target & (size - 1)) == 0;
+}
 enum trma_status trma_acc_update_array(const struct trma_acc_context *context, enum trma_operation operation,
                                        enum trma_element element, const void *origin, void *local,
-                                       uintptr_t target, size_t n);
+                                       uintptr_t target, size_t bytes);
 
 /* One element: *result = *target; *target = *target op *origin. The fast way of fetch_and_op. */
 enum trma_status trma_acc_fetch_and_op(const struct trma_acc_context *context, const struct trma_path *path,

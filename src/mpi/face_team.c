@@ -10,6 +10,9 @@
 #include "face_log.h"
 #include "mem/mem_door.h"
 
+struct trma_handle_table trma_comms = {.object_size = sizeof(struct trma_comm),
+                                       .mutex = PTHREAD_MUTEX_INITIALIZER};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -30,10 +33,16 @@ void trma_face_team_release(struct trma_face_team *team) {
 }
 
 static int forget(MPI_Comm comm, int used_keyval, void *value, void *extra) {
+    struct trma_face_team *team = value;
+
     (void)comm;
     (void)used_keyval;
     (void)extra;
-    trma_face_team_release(value);
+    if (team->comm) {
+        trma_handle_give(&trma_comms, &team->comm->handle);
+        team->comm = NULL;
+    }
+    trma_face_team_release(team);
     return MPI_SUCCESS;
 }
 
@@ -80,7 +89,12 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
         trma_host()->Allgather(&mine, sizeof mine, MPI_BYTE, cards, sizeof mine, MPI_BYTE, comm);
         status = trma_node_team_create(cards, (uint32_t)size, (uint32_t)rank, block, &options, &team->core,
                                        &team->refusal);
-        if (!all_succeeded(comm, status == TRMA_OK)) {
+        team->comm = (struct trma_comm *)trma_handle_take(&trma_comms);
+        if (!all_succeeded(comm, status == TRMA_OK && team->comm)) {
+            if (team->comm) {
+                trma_handle_give(&trma_comms, &team->comm->handle);
+                team->comm = NULL;
+            }
             trma_node_team_destroy(team->core);
             team->core = NULL;
             team->refusal =
@@ -134,8 +148,12 @@ static struct trma_face_team *make(MPI_Comm comm) {
         announce(team->core);
     }
     if (trma_host()->Comm_set_attr(comm, keyval, team) != MPI_SUCCESS) {
-        trma_face_team_release(team);
+        (void)forget(comm, keyval, team, NULL);
         return NULL;
+    }
+    if (team->comm) {
+        team->comm->team = team->core;
+        trma_handle_insert(&trma_comms, &team->comm->handle, (uintptr_t)comm);
     }
     return team;
 }

@@ -2,6 +2,7 @@
 #ifndef TRMA_FACE_TEAM_H
 #define TRMA_FACE_TEAM_H
 
+#include "face_handle.h"
 #include "face_mpi.h"
 #include "node/node_team.h"
 
@@ -13,6 +14,8 @@ struct trma_face_team {
     struct trma_team *core; /* NULL: no team can be made, windows on this communicator are the host's */
     const char *refusal;    /* why, in a user's words */
     unsigned references;    /* under the lock of face_team.c */
+    struct trma_comm
+        *comm; /* where it is found by its communicator, as long as that exists; NULL without a core */
 };
 
 /*
@@ -21,6 +24,22 @@ struct trma_face_team {
  * communicator.
  */
 struct trma_face_team *trma_face_team_of(MPI_Comm comm);
+
+/* A communicator that has a team which could be made. */
+struct trma_comm {
+    struct trma_handle handle;
+    struct trma_team *team;
+};
+
+extern struct trma_handle_table trma_comms;
+
+/* The team of a communicator that had one made, NULL when it has none: the same answer in all its members,
+ * since windows are made collectively. Any handle may be asked for. Thread-safe. */
+static inline struct trma_team *trma_face_team_find(MPI_Comm comm) {
+    const struct trma_comm *found = (const struct trma_comm *)trma_handle_find(&trma_comms, (uintptr_t)comm);
+
+    return found ? found->team : NULL;
+}
 
 void trma_face_team_retain(struct trma_face_team *team);
 void trma_face_team_release(struct trma_face_team *team);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "team_fixture.h"
 
+#include <pthread.h>
+
 #include "mem/mem_heap.h"
 #include "mem/mem_map.h"
 
@@ -45,6 +47,36 @@ static void test_exchange(void **state) {
     (void)state;
     for (uint32_t size = 1; size <= PLAY_MEMBERS; size++) {
         play_run(size, play_exchange);
+    }
+}
+
+enum { ENTERED }; /* a word of the scene */
+
+static void *exchange_meanwhile(void *argument) {
+    play_exchange(argument);
+    return NULL;
+}
+
+/* Nobody leaves a meeting before all have come, whatever barriers of the team's another thread is in. */
+static void play_meetings(struct actor *actor) {
+    const unsigned rounds = play_often(2000);
+    pthread_t other;
+
+    CHECK(pthread_create(&other, NULL, exchange_meanwhile, actor) == 0);
+    for (unsigned round = 1; round <= rounds; round++) {
+        scene_add(actor->scene, ENTERED, 1);
+        CHECK(trma_node_team_meet(actor->team) == TRMA_OK);
+        CHECK(scene_get(actor->scene, ENTERED) >= (uint64_t)round * actor->size);
+        CHECK(trma_node_team_meet(actor->team) == TRMA_OK);
+        CHECK(scene_get(actor->scene, ENTERED) < (uint64_t)(round + 1) * actor->size || actor->size == 1);
+    }
+    CHECK(pthread_join(other, NULL) == 0);
+}
+
+static void test_meetings(void **state) {
+    (void)state;
+    for (uint32_t size = 1; size <= PLAY_MEMBERS; size += size < 3 ? 1 : 5) {
+        play_run(size, play_meetings);
     }
 }
 
@@ -93,6 +125,8 @@ static void test_crowded(void **state) {
         assert_int_equal(team->waiter.spin_us, 55);
         assert_true(team->waiter.bell == &blocks[1]->bell);
         assert_true(team->all_have_cma);
+        assert_true(team->meeting_waiter.keeps_progress && !team->waiter.keeps_progress);
+        assert_int_equal(team->meeting_waiter.crowded, cases[c].per_core > 0);
         trma_node_team_destroy(team);
         trma_node_team_block_give(blocks[0]);
         trma_node_team_block_give(blocks[2]);
@@ -265,6 +299,7 @@ static void play_death(struct actor *actor) {
         sched_yield();
     }
     play_check_death(actor, trma_node_team_barrier(actor->team));
+    play_check_death(actor, trma_node_team_meet(actor->team));
 }
 
 static void test_death(void **state) {
@@ -281,6 +316,7 @@ static void test_no_block(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_meetings),
         cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_member_without_memory),

@@ -136,11 +136,12 @@ static void test_releases_guard(void **state) {
 
 static void test_death(void **state) {
     (void)state;
-    for (int crowded = 0; crowded < 2; crowded++) {
-        struct trma_waiter waiter = waiter_of(crowded, 20);
+    for (int kind = 0; kind < 4; kind++) {
+        struct trma_waiter waiter = waiter_of(kind % 2, 20);
         pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
         uint64_t waited = 0;
 
+        waiter.keeps_progress = kind / 2;
         reset();
         waiter.is_alive = nobody_lives;
         pthread_mutex_lock(&guard);
@@ -224,15 +225,54 @@ static void test_yields_before_sleeping(void **state) {
     }
 }
 
+static bool has_come_true_awake(void *argument) {
+    bool *has_slept = argument;
+
+    *has_slept = *has_slept || atomic_load(&bell.sleepers) > 0;
+    return atomic_load_explicit(&is_true, memory_order_acquire);
+}
+
+static void come_true_after_looks_and_count(void) {
+    count_poke();
+    come_true_after_looks();
+}
+
+/* Waits for two looks at the living, which takes two fifths of a second; gives the pokes meanwhile. */
+static unsigned count_pokes(bool crowded, bool keeps_progress, bool *has_slept) {
+    struct trma_waiter waiter = waiter_of(crowded, 20);
+
+    reset();
+    *has_slept = false;
+    waiter.keeps_progress = keeps_progress;
+    waiter.is_alive = everybody_lives;
+    waiter.progress = come_true_after_looks_and_count;
+    assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true_awake, has_slept, NULL), TRMA_OK);
+    assert_int_equal(atomic_load(&looks), 2);
+    return atomic_load(&pokes);
+}
+
+/* Who keeps the host's progress up does not sleep, or where cores are few ten times as often for a tenth of
+ * the time: at least twice as often, whatever the timers make of it. */
+static void test_keeps_progress(void **state) {
+    (void)state;
+    bool has_slept;
+
+    const unsigned of_a_sleeper = count_pokes(false, false, &has_slept);
+    assert_true(has_slept);
+    assert_true(count_pokes(false, true, &has_slept) > 2 * of_a_sleeper);
+    assert_false(has_slept);
+    const unsigned crowded = count_pokes(true, false, &has_slept);
+    assert_true(has_slept);
+    assert_true(count_pokes(true, true, &has_slept) > 2 * crowded);
+    assert_true(has_slept);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_yields_before_sleeping),
-        cmocka_unit_test(test_true_already),
-        cmocka_unit_test(test_pokes_progress),
-        cmocka_unit_test(test_releases_guard),
-        cmocka_unit_test(test_death),
-        cmocka_unit_test(test_everybody_lives),
-        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_keeps_progress),  cmocka_unit_test(test_yields_before_sleeping),
+        cmocka_unit_test(test_true_already),    cmocka_unit_test(test_pokes_progress),
+        cmocka_unit_test(test_releases_guard),  cmocka_unit_test(test_death),
+        cmocka_unit_test(test_everybody_lives), cmocka_unit_test(test_steps),
     };
     alarm(PLAY_LIMIT_S);
     return cmocka_run_group_tests(tests, NULL, NULL);

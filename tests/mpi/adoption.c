@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows on ordinary memory that comes to be shared and private again: threads that go on writing into it
- * and beside it, and windows that overlap, nest and share pages, freed in any order. */
+ * and beside it, an owner that waits in a barrier, and windows that overlap, nest and share pages, freed in
+ * any order. */
 #include "check.h"
 
 #include <pthread.h>
@@ -186,6 +187,41 @@ static void overlap(const char *policy) {
     free(memory);
 }
 
+/* An owner that waits in a barrier adopts there what its window has earned meanwhile. */
+static void in_barrier(void) {
+    enum { BYTES = 64 * PAGE, MOST = 1000000 };
+    char *memory = malloc(BYTES);
+    MPI_Win win = make(memory, BYTES, "auto");
+    uint64_t word = 0;
+
+    memset(memory, 0, BYTES);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    if (check_rank == 0) {
+        /* On the host alone nothing changes. */
+        const uint64_t most = check_is_truerma() ? MOST : 100;
+        while (word < most && strncmp(check_path(win, 1), "mapped", strlen("mapped")) != 0) {
+            word++;
+            MPI_Put(&word, 8, MPI_BYTE, 1, (MPI_Aint)(word * 8 % BYTES), 8, MPI_BYTE, win);
+            MPI_Win_flush(1, win);
+        }
+        CHECK_THAT(word < MOST, "after %d puts the window is not adopted", MOST);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_unlock_all(win);
+    MPI_Bcast(&word, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (check_rank == 1) {
+        uint64_t wrong = 0;
+        for (uint64_t written = 1; written <= word; written++) {
+            wrong +=
+                word - written < BYTES / 8 && ((uint64_t *)(void *)memory)[written % (BYTES / 8)] != written;
+        }
+        CHECK_SAME(wrong, 0);
+    }
+    MPI_Win_free(&win);
+    free(memory);
+}
+
 int main(int argc, char **argv) {
     static const char *const policies[] = {"always", "auto", "never"};
 
@@ -194,6 +230,7 @@ int main(int argc, char **argv) {
         overlap(policies[i]);
     }
     if (check_ranks > 1) {
+        in_barrier();
         hammer("always", CYCLES);
         hammer("auto", CYCLES / 10);
     }

@@ -78,6 +78,14 @@ static void fenced(void) {
     MPI_Win_fence(0, win);
 }
 
+static void meeting(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == victim) {
+        die();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void making(void) {
     MPI_Win other;
     void *memory;
@@ -181,10 +189,9 @@ int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
-    } moments[] = {{"locked", locked},      {"exposed", exposed}, {"accessing", accessing},
-                   {"fenced", fenced},      {"making", making},   {"freeing", freeing},
-                   {"working", working},    {"storing", storing}, {"locking", locking},
-                   {"hammering", hammering}};
+    } moments[] = {{"locked", locked},   {"exposed", exposed}, {"accessing", accessing}, {"fenced", fenced},
+                   {"meeting", meeting}, {"making", making},   {"freeing", freeing},     {"working", working},
+                   {"storing", storing}, {"locking", locking}, {"hammering", hammering}};
 
     check_begin(&argc, &argv);
     victim = check_ranks - 1;

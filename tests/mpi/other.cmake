@@ -93,12 +93,12 @@ foreach(mpi ${TRUERMA_MPIS_FOUND})
                 "${CMAKE_BINARY_DIR}/mpi/${mpi}/test-lifecycle" ${mpi})
 endforeach()
 
-# A rank is killed: four moments in every check, the others behind `all`.
+# A rank is killed: five moments in every check, the others behind `all`.
 truerma_add_mpi_program(test-faults SOURCES faults.c check.c FLAGS -D_GNU_SOURCE -pthread DEPENDS ${check_headers})
 foreach(mpi ${TRUERMA_MPIS_FOUND})
     foreach(part faults faults-full)
         set(labels mpi)
-        set(moments locked fenced hammering storing)
+        set(moments locked fenced meeting hammering storing)
         if(part STREQUAL faults-full)
             set(labels all)
             set(moments exposed accessing making freeing working locking)

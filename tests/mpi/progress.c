@@ -32,7 +32,7 @@ static void look(uint64_t seed) {
  * Rank 0 starts a large send and waits in our call; rank 1 receives all of it before it does what ends that
  * wait. Without progress in our wait the message never arrives.
  */
-enum waits { IN_FENCE, IN_WAIT, IN_COMPLETE, IN_LOCK, WAITS };
+enum waits { IN_FENCE, IN_WAIT, IN_COMPLETE, IN_LOCK, IN_BARRIER, WAITS };
 
 static void big_message(struct check_window *window, enum waits where) {
     MPI_Request request;
@@ -45,6 +45,8 @@ static void big_message(struct check_window *window, enum waits where) {
     if (check_rank > 1) {
         if (where == IN_FENCE) {
             MPI_Win_fence(0, window->win);
+        } else if (where == IN_BARRIER) {
+            MPI_Barrier(MPI_COMM_WORLD);
         }
         return;
     }
@@ -68,6 +70,9 @@ static void big_message(struct check_window *window, enum waits where) {
             MPI_Win_start(other, 0, window->win);
             MPI_Put(&word, 8, MPI_BYTE, 1, check_disp(window, 1, 0), 8, MPI_BYTE, window->win);
             MPI_Win_complete(window->win);
+            break;
+        case IN_BARRIER:
+            MPI_Barrier(MPI_COMM_WORLD);
             break;
         case IN_LOCK:
         case WAITS:
@@ -96,6 +101,9 @@ static void big_message(struct check_window *window, enum waits where) {
             MPI_Win_post(other, 0, window->win);
             MPI_Win_wait(window->win);
             CHECK_SAME(*(uint64_t *)window->base, 4);
+            break;
+        case IN_BARRIER:
+            MPI_Barrier(MPI_COMM_WORLD);
             break;
         case IN_LOCK:
         case WAITS:

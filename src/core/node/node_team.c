@@ -32,6 +32,14 @@ static void lock_spares(void) {
     }
 }
 
+static void reset_barrier(struct trma_barrier_words *words) {
+    for (int round = 0; round < TRMA_BARRIER_ROUNDS; round++) {
+        atomic_store_explicit(&words->arrived[round], 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&words->gathered, 0, memory_order_relaxed);
+    atomic_store_explicit(&words->released, 0, memory_order_relaxed);
+}
+
 static struct trma_team_block *take_block(void) {
     void *memory = NULL;
 
@@ -49,11 +57,8 @@ static struct trma_team_block *take_block(void) {
     struct trma_team_block *block = spare->block;
     free(spare);
     /* All but the doorbell, which stays a working one. */
-    for (int round = 0; round < TRMA_BARRIER_ROUNDS; round++) {
-        atomic_store_explicit(&block->barrier.arrived[round], 0, memory_order_relaxed);
-    }
-    atomic_store_explicit(&block->barrier.gathered, 0, memory_order_relaxed);
-    atomic_store_explicit(&block->barrier.released, 0, memory_order_relaxed);
+    reset_barrier(&block->barrier);
+    reset_barrier(&block->meeting);
     memset(&block->help, 0, sizeof block->help);
     memset(block->slots, 0, sizeof block->slots);
     return block;
@@ -137,10 +142,11 @@ static struct trma_team *allocate_team(uint32_t size) {
         team->blocks = calloc(size, sizeof(void *));
         team->bells = calloc(size, sizeof(void *));
         team->barrier_words = calloc(size, sizeof(void *));
+        team->meeting_words = calloc(size, sizeof(void *));
         team->serials = calloc(size, sizeof(uint64_t));
         team->gate_serials = calloc(size, sizeof(uint64_t));
         if (team->gate_serials && team->peers && team->blocks && team->bells && team->barrier_words &&
-            team->serials) {
+            team->meeting_words && team->serials) {
             return team;
         }
         trma_node_team_destroy(team);
@@ -174,6 +180,7 @@ static enum trma_status join_member(struct trma_team *team, uint32_t member,
     team->blocks[member] = (struct trma_team_block *)((char *)base + card->block.offset);
     team->bells[member] = &team->blocks[member]->bell;
     team->barrier_words[member] = &team->blocks[member]->barrier;
+    team->meeting_words[member] = &team->blocks[member]->meeting;
     team->all_have_cma = team->all_have_cma && (team->peers[member]->is_self || team->peers[member]->has_cma);
     return TRMA_OK;
 }
@@ -238,6 +245,10 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
                                           .crowded = team->waiter.crowded,
                                           .words = team->barrier_words,
                                           .bells = team->bells};
+    team->meeting = team->barrier;
+    team->meeting.words = team->meeting_words;
+    team->meeting_waiter = team->waiter;
+    team->meeting_waiter.keeps_progress = true;
     *out = team;
     return TRMA_OK;
 }
@@ -264,6 +275,7 @@ void trma_node_team_destroy(struct trma_team *team) {
     free(team->blocks);
     free(team->bells);
     free(team->barrier_words);
+    free(team->meeting_words);
     free(team->serials);
     free(team->gate_serials);
     free(team);
@@ -289,6 +301,10 @@ enum trma_status trma_node_team_exchange(struct trma_team *team, const void *min
 
 enum trma_status trma_node_team_barrier(struct trma_team *team) {
     return trma_sync_barrier_pass(&team->barrier, &team->waiter, NULL, NULL);
+}
+
+enum trma_status trma_node_team_meet(struct trma_team *team) {
+    return trma_sync_barrier_pass(&team->meeting, &team->meeting_waiter, NULL, NULL);
 }
 
 bool trma_node_team_is_alive(const void *team_object) {

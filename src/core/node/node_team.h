@@ -14,8 +14,9 @@
 
 /*
  * A team: the processes of one communicator, all on this node, who share a few control words: a doorbell
- * each, a barrier, and slots to exchange plain records. It is made once per communicator with the help of the
- * host MPI's collectives and serves every window made from it; window creation then needs no message.
+ * each, a barrier, another one for the program, and slots to exchange plain records. It is made once per
+ * communicator with the help of the host MPI's collectives and serves every window made from it; window
+ * creation then needs no message.
  *
  * Making one, collectively: every process fills a card (trma_node_team_card), the caller gathers all cards,
  * every process calls trma_node_team_create with them, and the caller agrees on the worst status. If anybody
@@ -28,6 +29,7 @@ enum { TRMA_TEAM_SLOT_BYTES = 512, TRMA_TEAM_CPU_WORDS = 16 };
 struct trma_team_block {
     struct trma_doorbell bell;
     struct trma_barrier_words barrier;
+    struct trma_barrier_words meeting;
     struct trma_help_words help;
     /* Two slots: whoever writes slot (e mod 2) for exchange e+2 has passed barrier e+1, which everybody
      * entered after reading e. */
@@ -53,12 +55,15 @@ struct trma_team {
     struct trma_team_block **blocks; /* mapped here; blocks[me] is this process's own */
     struct trma_doorbell **bells;    /* into blocks */
     struct trma_barrier_words **barrier_words;
+    struct trma_barrier_words **meeting_words;
     struct trma_barrier barrier;
+    struct trma_barrier meeting;
     uint64_t *gate_serials;
-    uint64_t *serials;         /* of the regions that hold the blocks, for release */
-    struct trma_help help;     /* for whom this process waits in the team, and asks others */
-    struct trma_waiter waiter; /* how members wait for each other; bell is this member's own */
-    bool all_have_cma;         /* this process can read and write every member's private memory */
+    uint64_t *serials;                 /* of the regions that hold the blocks, for release */
+    struct trma_help help;             /* for whom this process waits in the team, and asks others */
+    struct trma_waiter waiter;         /* how members wait for each other; bell is this member's own */
+    struct trma_waiter meeting_waiter; /* the same, but keeps the host's progress up */
+    bool all_have_cma;                 /* this process can read and write every member's private memory */
 };
 
 /* Tunables that are not the team's own to find out. */
@@ -94,6 +99,10 @@ enum trma_status trma_node_team_exchange(struct trma_team *team, const void *min
 
 /* Barrier over the team. */
 enum trma_status trma_node_team_barrier(struct trma_team *team);
+
+/* A barrier of the program's own, which has nothing to do with the one before: another thread may be in that
+ * one meanwhile. Messages may be under way: the wait keeps the host's progress up. */
+enum trma_status trma_node_team_meet(struct trma_team *team);
 
 /* True while no member has ended. For waiters. */
 bool trma_node_team_is_alive(const void *team);

@@ -15,6 +15,7 @@ enum {
     SPINS_AFTER_HELP = 256,     /* some 10 us: an origin that was helped may have more */
     MOST_SPINS_OF_HELP = 4096,  /* without a look at anything else */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
+    NAP_NS = 50000,             /* where it has to keep up: some 64 KiB of a message go by each poke */
     LIVENESS_PERIOD_NS = 200000000
 };
 
@@ -62,7 +63,7 @@ static bool spin(const struct trma_waiter *waiter, bool helps, trma_condition re
         if (now - start > (uint64_t)waiter->spin_us * 1000U) {
             return false;
         }
-        if (now - poked > PROGRESS_PERIOD_NS) {
+        if (waiter->keeps_progress || now - poked > PROGRESS_PERIOD_NS) {
             poke(waiter);
             poked = now;
         }
@@ -105,23 +106,49 @@ static bool yield(const struct trma_waiter *waiter, bool helps, trma_condition r
     }
 }
 
+/* True when a peer has ended who has not done its part. */
+static bool is_in_vain(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+    const bool alive = !waiter->is_alive || waiter->is_alive(waiter->team);
+
+    /* Look at the words once more after a death: the peer may have done its part before it ended. */
+    return !alive && !ready(argument);
+}
+
+/* Yields as long as it takes, and pokes all the time, as the host would. */
+static enum trma_status stay_awake(const struct trma_waiter *waiter, bool helps, trma_condition ready,
+                                   void *argument) {
+    uint64_t looked = trma_node_clock_ns();
+
+    while (!ready(argument)) {
+        if (helps) {
+            (void)help_on(waiter, ready, argument);
+        }
+        poke(waiter);
+        const uint64_t now = trma_node_clock_ns();
+        if (now - looked > LIVENESS_PERIOD_NS) {
+            if (is_in_vain(waiter, ready, argument)) {
+                return TRMA_ERR_PEER_DEAD;
+            }
+            looked = now;
+        }
+        sched_yield();
+    }
+    return TRMA_OK;
+}
+
 static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+    const uint64_t bound = waiter->keeps_progress ? NAP_NS : SLEEP_NS;
     uint64_t looked = trma_node_clock_ns();
 
     for (;;) {
-        trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, SLEEP_NS);
+        trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
         if (ready(argument)) {
             return TRMA_OK;
         }
         poke(waiter);
         uint64_t now = trma_node_clock_ns();
         if (now - looked > LIVENESS_PERIOD_NS) {
-            /* Look at the words once more after a death: the peer may have done its part before it ended. */
-            bool alive = !waiter->is_alive || waiter->is_alive(waiter->team);
-            if (ready(argument)) {
-                return TRMA_OK;
-            }
-            if (!alive) {
+            if (is_in_vain(waiter, ready, argument)) {
                 return TRMA_ERR_PEER_DEAD;
             }
             looked = now;
@@ -141,7 +168,12 @@ enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_
         pthread_mutex_unlock(guard);
     }
     const bool helps = begin_help(waiter);
-    bool is_ready = spin(waiter, helps, ready, argument) || yield(waiter, helps, ready, argument);
+    bool is_ready = spin(waiter, helps, ready, argument);
+    if (!is_ready && waiter->keeps_progress && !waiter->crowded) {
+        status = stay_awake(waiter, helps, ready, argument);
+        is_ready = true; /* or never will be */
+    }
+    is_ready = is_ready || yield(waiter, helps, ready, argument);
     if (helps) {
         trma_node_help_end(waiter->help);
     }

@@ -24,8 +24,8 @@ enum { TRMA_WAIT_YIELDS_PER_MEMBER = 8 };
 
 /*
  * Waiting, everywhere the same: spin briefly when cores are free, then yield, then sleep on the doorbell with
- * a bound. A waiter calls `progress` now and then (a rank that waits for us may be needed by a send
- * elsewhere) and notices a dead peer.
+ * a bound; not where the host's progress is to be kept up and cores are free. A waiter calls `progress` now
+ * and then (a rank that waits for us may be needed by a send elsewhere) and notices a dead peer.
  */
 struct trma_waiter {
     struct trma_doorbell *bell; /* what the peers ring when they change a word of ours */
@@ -33,6 +33,7 @@ struct trma_waiter {
     bool crowded; /* more ranks than cores: do not spin, a spinner keeps the one it waits for off the core */
     uint32_t spin_us;       /* how long to spin before yielding, when not crowded */
     uint32_t yields;        /* how often, about, to yield before sleeping, when crowded */
+    bool keeps_progress;    /* pokes so often that the host's messages go on nearly as in a wait of its own */
     void (*progress)(void); /* pokes the host MPI; NULL: nothing to poke */
     struct trma_help *help; /* origins that are served meanwhile, unless crowded; NULL: none */
     bool (*is_alive)(

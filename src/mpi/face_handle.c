@@ -21,10 +21,14 @@ static struct trma_handle *find_locked(struct trma_handle_table *table, uintptr_
     return NULL;
 }
 
-/* Takes the object out of its bucket and clears its key. */
+/* Takes the object out of its bucket and of the cache, and clears its key. Left in the cache it would be what
+ * is found for a handle of value 0, which a program may pass by mistake. */
 static void unlink_locked(struct trma_handle_table *table, struct trma_handle *object) {
     uintptr_t key = atomic_load_explicit(&object->key, memory_order_relaxed);
 
+    if (key && atomic_load_explicit(slot_of(table, key), memory_order_relaxed) == object) {
+        atomic_store_explicit(slot_of(table, key), NULL, memory_order_relaxed);
+    }
     for (struct trma_handle **link = bucket_of(table, key); key && *link; link = &(*link)->next) {
         if (*link == object) {
             *link = object->next;

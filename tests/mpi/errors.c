@@ -233,6 +233,11 @@ static void no_window(void) {
     CHECK_CLASS(MPI_Win_flush_all(MPI_WIN_NULL), MPI_ERR_WIN);
 }
 
+/* Nor a communicator. */
+static void no_communicator(void) {
+    CHECK_CLASS(MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
+}
+
 /* Constructors with wrong arguments fail on the communicator; the next one works. */
 static void constructors(void) {
     char memory[64] = {0};
@@ -274,6 +279,7 @@ int main(int argc, char **argv) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     check_each_flavor(256, all_of_it);
     no_window();
+    no_communicator();
     constructors();
     return check_finish();
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The face's table of handles, which needs no MPI: what is found, and what is found no more. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "face_handle.h"
+
+struct object {
+    struct trma_handle handle;
+    int number;
+};
+
+static struct trma_handle_table table = {.object_size = sizeof(struct object),
+                                         .mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static struct object *insert(uintptr_t key, int number) {
+    struct object *object = (struct object *)trma_handle_take(&table);
+
+    assert_non_null(object);
+    assert_int_equal(object->number, 0);
+    object->number = number;
+    trma_handle_insert(&table, &object->handle, key);
+    return object;
+}
+
+static struct object *find(uintptr_t key) {
+    return (struct object *)trma_handle_find(&table, key);
+}
+
+/* More than the cache has places, so that some are found behind it. */
+static void test_many(void **state) {
+    (void)state;
+    enum { MANY = 3 * TRMA_HANDLE_CACHE };
+    struct object *objects[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        objects[i] = insert((uintptr_t)i + 1, i + 1);
+    }
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            assert_ptr_equal(find((uintptr_t)i + 1), objects[i]);
+            assert_int_equal(objects[i]->number, i + 1);
+        }
+    }
+    for (int i = 0; i < MANY; i++) {
+        trma_handle_give(&table, &objects[i]->handle);
+        assert_null(find((uintptr_t)i + 1));
+    }
+}
+
+/* The last one with a key is the one that is found; the one before is not given back by that. */
+static void test_same_key(void **state) {
+    (void)state;
+    struct object *first = insert(7, 1);
+    struct object *second = insert(7, 2);
+
+    assert_ptr_equal(find(7), second);
+    trma_handle_give(&table, &first->handle);
+    assert_ptr_equal(find(7), second);
+    trma_handle_give(&table, &second->handle);
+    assert_null(find(7));
+}
+
+/* No handle has the value 0: it is not taken for one that is in use no more. */
+static void test_zero(void **state) {
+    (void)state;
+    uintptr_t key = 1;
+
+    while (trma_handle_hash(key) % TRMA_HANDLE_CACHE != trma_handle_hash(0) % TRMA_HANDLE_CACHE) {
+        key++;
+    }
+    assert_null(find(0));
+    struct object *object = insert(key, 1);
+    assert_ptr_equal(find(key), object);
+    assert_null(find(0));
+    trma_handle_give(&table, &object->handle);
+    assert_null(find(0));
+    assert_null(find(key));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_same_key),
+        cmocka_unit_test(test_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

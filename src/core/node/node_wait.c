@@ -16,7 +16,8 @@ enum {
     MOST_SPINS_OF_HELP = 4096,  /* without a look at anything else */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
     NAP_NS = 50000,             /* where it has to keep up: some 64 KiB of a message go by each poke */
-    LIVENESS_PERIOD_NS = 200000000
+    LIVENESS_PERIOD_NS = 200000000,
+    DEATHS_OF_PROGRAM = 4 /* looks that find one, where keeps_progress is set */
 };
 
 uint64_t trma_node_clock_ns(void) {
@@ -106,18 +107,22 @@ static bool yield(const struct trma_waiter *waiter, bool helps, trma_condition r
     }
 }
 
-/* True when a peer has ended who has not done its part. */
-static bool is_in_vain(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
-    const bool alive = !waiter->is_alive || waiter->is_alive(waiter->team);
-
-    /* Look at the words once more after a death: the peer may have done its part before it ended. */
-    return !alive && !ready(argument);
+/* True when a peer has ended who has not done its part; `deaths` counts the looks that found one. */
+static bool is_in_vain(const struct trma_waiter *waiter, unsigned *deaths, trma_condition ready,
+                       void *argument) {
+    if (!waiter->is_alive || waiter->is_alive(waiter->team)) {
+        return false;
+    }
+    /* Look at the words once more after a death: the peer may have done its part before it ended. Of the
+     * program's own barriers it may have left this one, and ended, while others are still on their way. */
+    return ++*deaths >= (waiter->keeps_progress ? DEATHS_OF_PROGRAM : 1) && !ready(argument);
 }
 
 /* Yields as long as it takes, and pokes all the time, as the host would. */
 static enum trma_status stay_awake(const struct trma_waiter *waiter, bool helps, trma_condition ready,
                                    void *argument) {
     uint64_t looked = trma_node_clock_ns();
+    unsigned deaths = 0;
 
     while (!ready(argument)) {
         if (helps) {
@@ -126,7 +131,7 @@ static enum trma_status stay_awake(const struct trma_waiter *waiter, bool helps,
         poke(waiter);
         const uint64_t now = trma_node_clock_ns();
         if (now - looked > LIVENESS_PERIOD_NS) {
-            if (is_in_vain(waiter, ready, argument)) {
+            if (is_in_vain(waiter, &deaths, ready, argument)) {
                 return TRMA_ERR_PEER_DEAD;
             }
             looked = now;
@@ -139,6 +144,7 @@ static enum trma_status stay_awake(const struct trma_waiter *waiter, bool helps,
 static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
     const uint64_t bound = waiter->keeps_progress ? NAP_NS : SLEEP_NS;
     uint64_t looked = trma_node_clock_ns();
+    unsigned deaths = 0;
 
     for (;;) {
         trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
@@ -148,7 +154,7 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
         poke(waiter);
         uint64_t now = trma_node_clock_ns();
         if (now - looked > LIVENESS_PERIOD_NS) {
-            if (is_in_vain(waiter, ready, argument)) {
+            if (is_in_vain(waiter, &deaths, ready, argument)) {
                 return TRMA_ERR_PEER_DEAD;
             }
             looked = now;

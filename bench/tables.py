@@ -161,8 +161,8 @@ def oversubscribed_tables(results, titles):
     head = ["host MPI", "window", "origins", "alone", "TrueRMA", "ratio"]
     tables = [Table(EXPERIMENTS["oversubscribed"].title, "no data; the target's time for post and wait", head, rows, 2)]
     if barriers:
-        tables.append(Table("More ranks than cores: MPI_Barrier", "where programs with windows meet; with TrueRMA the waits of a "
-                            "host that spins give their core away", ["host MPI", "ranks", "alone", "TrueRMA", "ratio"], barriers))
+        tables.append(Table("More ranks than cores: MPI_Barrier", "where programs with windows meet; with TrueRMA on a communicator "
+                            "that has windows it is a barrier of its own", ["host MPI", "ranks", "alone", "TrueRMA", "ratio"], barriers))
     return tables
 
 

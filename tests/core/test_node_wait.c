@@ -226,46 +226,67 @@ static void test_yields_before_sleeping(void **state) {
     }
 }
 
-static bool has_come_true_awake(void *argument) {
-    bool *has_slept = argument;
+/* Every sleep goes through here (see CMakeLists.txt). */
+static uint64_t longest_sleep;
 
-    *has_slept = *has_slept || atomic_load(&bell.sleepers) > 0;
-    return atomic_load_explicit(&is_true, memory_order_acquire);
+void __real_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
+                                     trma_condition ready, void *argument, uint64_t bound_ns);
+void __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
+                                     trma_condition ready, void *argument, uint64_t bound_ns);
+
+void __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
+                                     trma_condition ready, void *argument, uint64_t bound_ns) {
+    longest_sleep = bound_ns > longest_sleep ? bound_ns : longest_sleep;
+    __real_trma_node_doorbell_sleep(bell_slept_on, needs_fence, ready, argument, bound_ns);
 }
 
-static void come_true_after_looks_and_count(void) {
-    count_poke();
-    come_true_after_looks();
-}
-
-/* Waits for two looks at the living, which takes two fifths of a second; gives the pokes meanwhile. */
-static unsigned count_pokes(bool crowded, bool keeps_progress, bool *has_slept) {
+/* How long it sleeps at a time in a wait for two looks at the living, two fifths of a second; 0: not at all.
+ */
+static uint64_t sleep_of(bool crowded, bool keeps_progress) {
     struct trma_waiter waiter = waiter_of(crowded, 20);
 
     reset();
-    *has_slept = false;
+    longest_sleep = 0;
     waiter.keeps_progress = keeps_progress;
     waiter.is_alive = everybody_lives;
-    waiter.progress = come_true_after_looks_and_count;
-    assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true_awake, has_slept, NULL), TRMA_OK);
+    waiter.progress = come_true_after_looks;
+    assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true, NULL, NULL), TRMA_OK);
     assert_int_equal(atomic_load(&looks), 2);
-    return atomic_load(&pokes);
+    return longest_sleep;
 }
 
-/* Who keeps the host's progress up does not sleep, or where cores are few ten times as often for a tenth of
- * the time: at least twice as often, whatever the timers make of it. */
+static bool has_come_true_counted(void *argument) {
+    unsigned *calls = argument;
+
+    ++*calls;
+    return has_come_true(NULL);
+}
+
+/* Looks at the condition until 20 pokes have been made. */
+static unsigned looks_for_pokes(bool keeps_progress) {
+    struct trma_waiter waiter = waiter_of(false, 0);
+    unsigned calls = 0;
+
+    reset();
+    waiter.keeps_progress = keeps_progress;
+    waiter.progress = come_true_after_pokes;
+    assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true_counted, &calls, NULL), TRMA_OK);
+    assert_int_equal(atomic_load(&pokes), 20);
+    return calls;
+}
+
+/* Who keeps the host's progress up never sleeps and pokes at each look after its 32 first ones (others after
+ * 8); where cores are few it sleeps a tenth as long at a time as others. */
 static void test_keeps_progress(void **state) {
     (void)state;
-    bool has_slept;
+    enum { SPUN = 2 * 32 + 4 };
 
-    const unsigned of_a_sleeper = count_pokes(false, false, &has_slept);
-    assert_true(has_slept);
-    assert_true(count_pokes(false, true, &has_slept) > 2 * of_a_sleeper);
-    assert_false(has_slept);
-    const unsigned crowded = count_pokes(true, false, &has_slept);
-    assert_true(has_slept);
-    assert_true(count_pokes(true, true, &has_slept) > 2 * crowded);
-    assert_true(has_slept);
+    assert_true(sleep_of(false, false) > 0);
+    assert_int_equal(sleep_of(false, true), 0);
+    assert_true(looks_for_pokes(false) > SPUN + 20);
+    assert_true(looks_for_pokes(true) <= SPUN + 20);
+    assert_true(sleep_of(true, true) > 0);
+    assert_int_equal(10 * sleep_of(true, true), sleep_of(true, false));
 }
 
 int main(void) {

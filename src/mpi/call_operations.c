@@ -182,6 +182,21 @@ static int update(struct trma_win *window, enum trma_count_kind kind, const stru
     return issue(window, &rma, code);
 }
 
+/* As trma_operation_open, for an update of `count` elements: asks for their lines. */
+static bool open_for_update(struct trma_win *window, const struct trma_type *type, MPI_Count count, int rank,
+                            MPI_Aint disp) {
+    size_t bytes;
+
+    if (!trma_operation_open(window, rank)) {
+        return false;
+    }
+    void *local = trma_operation_quick_array(window, type, count, rank, disp, &bytes);
+    if (local) {
+        trma_move_claim(local, bytes);
+    }
+    return true;
+}
+
 /* The short way of an accumulate whose sides are arrays of one predefined type. False: nothing was done. */
 static inline bool update_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
                                 const struct trma_type *type, int rank, MPI_Aint disp,
@@ -214,7 +229,7 @@ static __attribute__((noinline)) int open_and_update(struct trma_win *window, co
     const struct side origin = {origin_addr, count, trma_type_handle(type)};
     int code;
 
-    if (trma_operation_open(window, rank) &&
+    if (open_for_update(window, type, count, rank, disp) &&
         update_array(window, origin_addr, count, type, rank, disp, op, &code)) {
         return code;
     }
@@ -318,6 +333,11 @@ int trma_operation_update(struct trma_win *window, const void *origin_addr, void
                          1)) {
         return code;
     }
+    if (open_for_update(window, type, 1, target_rank, target_disp) &&
+        trma_operation_quick_update(window, origin_addr, result_addr, type, target_rank, target_disp, op,
+                                    &code)) {
+        return code;
+    }
     return trma_operation_fetch_and_op(window, origin_addr, result_addr, trma_type_handle(type), target_rank,
                                        target_disp, trma_op_handle(op));
 }
@@ -327,6 +347,9 @@ int trma_operation_swap(struct trma_win *window, const void *origin_addr, const 
                         MPI_Aint target_disp) {
     char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
 
+    if (!local && open_for_update(window, type, 1, target_rank, target_disp)) {
+        local = trma_operation_quick_element(window, type, target_rank, target_disp);
+    }
     if (__builtin_expect(!local || !trma_acc_compare_is_allowed(type->element), 0)) {
         return trma_operation_compare_and_swap(window, origin_addr, compare_addr, result_addr,
                                                trma_type_handle(type), target_rank, target_disp);

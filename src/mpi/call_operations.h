@@ -6,6 +6,7 @@
 #include "face_type.h"
 #include "face_window.h"
 #include "move/move_bytes.h"
+#include "move/move_claim.h"
 #include "win/win_epoch.h"
 #include "win/win_operation.h"
 #include "win/win_order.h"
@@ -112,6 +113,34 @@ static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MP
         return true;
     }
     return false;
+}
+
+/* Put and get as an epoch's first operation, for which the target is opened. */
+static inline bool trma_first_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
+                                  MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                                  MPI_Count target_count, MPI_Datatype target_datatype) {
+    size_t bytes;
+
+    if (!trma_operation_open(window, target_rank)) {
+        return false;
+    }
+    void *target = trma_operation_quick(window, origin_count, origin_datatype, target_rank, target_disp,
+                                        target_count, target_datatype, &bytes);
+    if (!target) {
+        return false;
+    }
+    trma_move_claim(target, bytes);
+    trma_win_order_note_store(window->core);
+    trma_move_copy_bytes(target, origin_addr, bytes);
+    return true;
+}
+
+static inline bool trma_first_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
+                                  MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                                  MPI_Count target_count, MPI_Datatype target_datatype) {
+    return trma_operation_open(window, target_rank) &&
+           trma_quick_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                          target_count, target_datatype);
 }
 
 /*

@@ -222,7 +222,7 @@ def write_wrapper(call, large):
         found += ["        trma_win_order_pay();", *pass_to_host(call, name, large, arguments, " " * 8), "    }"]
         if call.name in QUICK:
             # The first operation of an epoch finds its target closed: that is common, too.
-            found += [f"    if (trma_operation_open(window, target_rank) && trma_quick_{call.name}({', '.join(passed)})) {{",
+            found += [f"    if (trma_first_{call.name}({', '.join(passed)})) {{",
                       "        return MPI_SUCCESS;", "    }",
                       f"    return trma_call_{call.name}({', '.join(passed)});"]
             missed = (f"static __attribute__((noinline)) int missed_{name}({call.public(large)}) {{\n"

@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
 #include "move/move_bytes.h"
+#include "move/move_claim.h"
 
-enum { ROOM = TRMA_MOVE_MIDDLE_MOST + 512, GUARD = 0x5a };
+enum { PAGE = 4096, ROOM = TRMA_MOVE_MIDDLE_MOST + 512, GUARD = 0x5a };
 
 static unsigned char source[ROOM];
 static unsigned char target[ROOM];
@@ -145,13 +147,31 @@ static void large_sides_that_overlap_are_moved(void **state) {
     check_large_overlap(TRMA_MOVE_LARGE_LEAST + 77);
 }
 
+/* To ask for lines changes nothing, wherever they lie: at the end of what is mapped, where nothing is. */
+static void claims_change_nothing(void **state) {
+    (void)state;
+    const size_t sizes[] = {0, 1, 8, 63, 64, 65, PAGE, TRMA_MOVE_CLAIM_MOST, TRMA_MOVE_CLAIM_MOST + 1};
+    unsigned char *pages = mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(munmap(pages + 3 * PAGE, PAGE), 0);
+    number(target, 4);
+    memcpy(expected, target, ROOM);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t offset = 0; offset < 130; offset += 13) {
+            trma_move_claim(target + offset, sizes[i]);
+            trma_move_claim(pages + 3 * PAGE - 1 - offset, sizes[i]);
+        }
+        trma_move_claim(NULL, sizes[i]);
+    }
+    assert_memory_equal(target, expected, ROOM);
+    assert_int_equal(munmap(pages, 3 * PAGE), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_is_copied),
-        cmocka_unit_test(every_alignment_is_copied),
-        cmocka_unit_test(overlapping_sides_are_moved),
-        cmocka_unit_test(large_ones_are_copied),
-        cmocka_unit_test(large_sides_that_overlap_are_moved),
+        cmocka_unit_test(claims_change_nothing),     cmocka_unit_test(every_size_is_copied),
+        cmocka_unit_test(every_alignment_is_copied), cmocka_unit_test(overlapping_sides_are_moved),
+        cmocka_unit_test(large_ones_are_copied),     cmocka_unit_test(large_sides_that_overlap_are_moved),
     };
     return cmocka_run_group_tests_name("move_bytes", tests, NULL, NULL);
 }

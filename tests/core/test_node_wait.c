@@ -229,15 +229,53 @@ static void test_yields_before_sleeping(void **state) {
 /* Every sleep goes through here (see CMakeLists.txt). */
 static uint64_t longest_sleep;
 
-void __real_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
+/* In the place of sleeps: how they end, and how often the condition was looked at before each. */
+enum { MOST_SLEEPS = 4 };
+struct script {
+    bool is_rung[MOST_SLEEPS];
+    unsigned n_sleeps;
+    unsigned looks;
+    unsigned looks_before[MOST_SLEEPS];
+};
+static struct script *script; /* NULL: sleeps are real */
+
+bool __real_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
                                      trma_condition ready, void *argument, uint64_t bound_ns);
-void __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
+bool __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
                                      trma_condition ready, void *argument, uint64_t bound_ns);
 
-void __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
+bool __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell_slept_on, bool needs_fence,
                                      trma_condition ready, void *argument, uint64_t bound_ns) {
     longest_sleep = bound_ns > longest_sleep ? bound_ns : longest_sleep;
-    __real_trma_node_doorbell_sleep(bell_slept_on, needs_fence, ready, argument, bound_ns);
+    if (script) {
+        script->looks_before[script->n_sleeps] = script->looks;
+        script->looks = 0;
+        return script->is_rung[script->n_sleeps++];
+    }
+    return __real_trma_node_doorbell_sleep(bell_slept_on, needs_fence, ready, argument, bound_ns);
+}
+
+static bool has_script_ended(void *argument) {
+    (void)argument;
+    script->looks++;
+    return script->n_sleeps == MOST_SLEEPS;
+}
+
+/* Where cores are few, who is woken in vain yields again before it sleeps again: others that are late may
+ * have been waiting for the core. Not who wakes by itself, and goes back to sleep after one look. */
+static void test_yields_when_woken_in_vain(void **state) {
+    (void)state;
+    enum { YIELDS = 16 };
+    struct script sleeps = {.is_rung = {true, false, true, false}};
+    struct trma_waiter waiter = waiter_of(true, 20);
+
+    waiter.yields = YIELDS;
+    script = &sleeps;
+    assert_int_equal(trma_node_wait(&waiter, NULL, has_script_ended, NULL, NULL), TRMA_OK);
+    script = NULL;
+    for (int i = 1; i < MOST_SLEEPS; i++) {
+        assert_int_equal(sleeps.looks_before[i], sleeps.is_rung[i - 1] ? YIELDS + 2 : 1);
+    }
 }
 
 /* How long it sleeps at a time in a wait for two looks at the living, two fifths of a second; 0: not at all.
@@ -291,10 +329,15 @@ static void test_keeps_progress(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps_progress),  cmocka_unit_test(test_yields_before_sleeping),
-        cmocka_unit_test(test_true_already),    cmocka_unit_test(test_pokes_progress),
-        cmocka_unit_test(test_releases_guard),  cmocka_unit_test(test_death),
-        cmocka_unit_test(test_everybody_lives), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_keeps_progress),
+        cmocka_unit_test(test_yields_before_sleeping),
+        cmocka_unit_test(test_yields_when_woken_in_vain),
+        cmocka_unit_test(test_true_already),
+        cmocka_unit_test(test_pokes_progress),
+        cmocka_unit_test(test_releases_guard),
+        cmocka_unit_test(test_death),
+        cmocka_unit_test(test_everybody_lives),
+        cmocka_unit_test(test_steps),
     };
     alarm(PLAY_LIMIT_S);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ void trma_node_doorbell_ring(struct trma_doorbell *bell) {
     syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
+bool trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
                               void *argument, uint64_t timeout_ns) {
     /* The ring count is read before `ready` is looked at: a ring in between makes the futex call return at
      * once. */
@@ -44,4 +44,5 @@ void trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool
         syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0);
     }
     atomic_fetch_sub_explicit(&bell->sleepers, 1, memory_order_relaxed);
+    return atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
 }

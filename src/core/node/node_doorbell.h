@@ -53,9 +53,9 @@ static inline void trma_node_doorbell_notify(struct trma_doorbell *bell, bool ne
 
 /*
  * Sleeps until the bell rings, `ready` is true, or `timeout_ns` have passed. `ready` is looked at once more
- * after the sleeper has announced itself.
+ * after the sleeper has announced itself. True when the bell has rung.
  */
-void trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
+bool trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
                               void *argument, uint64_t timeout_ns);
 
 #endif

@@ -147,8 +147,11 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
     unsigned deaths = 0;
 
     for (;;) {
-        trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
-        if (ready(argument)) {
+        const bool has_rung =
+            trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
+        /* Somebody has done its part, and others have not: they may have been waiting for the same core. To
+         * yield to them costs less than to be woken by each. */
+        if (ready(argument) || (has_rung && waiter->crowded && yield(waiter, false, ready, argument))) {
             return TRMA_OK;
         }
         poke(waiter);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_MOVE_CLAIM_H
+#define TRMA_MOVE_CLAIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Lines that another processor has read cost two transactions when they are updated: the load brings them in
+ * to be shared, the store takes them over. Who asks for them as a writer beforehand pays one, and for all
+ * lines at once; a copy by string instructions, too, takes them over one after the other. Measured (bench
+ * latency, Intel Xeon, ping-pong with a target that reads what came): accumulates of 8 B to 8 KiB by post,
+ * start, complete, wait and by fence in 0.65 to 0.85 of the time, puts of 1 to 8 KiB in 0.75 to 1.0.
+ *
+ * Only for the first operation of an epoch in which the target takes part: it is then that the target has
+ * been at its memory. Lines that are here already are asked for in vain: puts of 64 and 512 B in bursts of 32
+ * took 1.3 times as long when each asked (bench rate).
+ */
+enum { TRMA_MOVE_CLAIM_MOST = 8192, TRMA_MOVE_CLAIM_LINE = 64 };
+
+/* Asks for the lines of `size` bytes that are about to be written; more than TRMA_MOVE_CLAIM_MOST are left to
+ * the processor, which runs ahead of long stretches by itself. A hint: changes nothing, faults never. */
+static inline void trma_move_claim(void *memory, size_t size) {
+    const uintptr_t begin = (uintptr_t)memory / TRMA_MOVE_CLAIM_LINE * TRMA_MOVE_CLAIM_LINE;
+    const uintptr_t end = (uintptr_t)memory + size;
+
+    if (size > TRMA_MOVE_CLAIM_MOST) {
+        return;
+    }
+    for (uintptr_t line = begin; line < end; line += TRMA_MOVE_CLAIM_LINE) {
+#if defined(__x86_64__)
+        /* The builtin gives the hint of a reader to all processors that may lack this one; they take it for
+         * no instruction at all. */
+        __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+        __builtin_prefetch((const void *)line, 1);
+#endif
+    }
+}
+
+#endif

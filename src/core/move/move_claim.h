@@ -8,13 +8,14 @@
 /*
  * Lines that another processor has read cost two transactions when they are updated: the load brings them in
  * to be shared, the store takes them over. Who asks for them as a writer beforehand pays one, and for all
- * lines at once; a copy by string instructions, too, takes them over one after the other. Measured (bench
- * latency, Intel Xeon, ping-pong with a target that reads what came): accumulates of 8 B to 8 KiB by post,
- * start, complete, wait and by fence in 0.65 to 0.85 of the time, puts of 1 to 8 KiB in 0.75 to 1.0.
+ * lines at once; a copy by string instructions, too, takes them over one after the other. Measured (Intel
+ * Xeon, bench-latency with and without in turns, a target that reads what came): accumulates of 64 B to 8 KiB
+ * by post, start, complete, wait and by fence in 0.67 to 0.85 of the time, puts of 1 to 8 KiB in 0.70
+ * to 1.08.
  *
  * Only for the first operation of an epoch in which the target takes part: it is then that the target has
  * been at its memory. Lines that are here already are asked for in vain: puts of 64 and 512 B in bursts of 32
- * took 1.3 times as long when each asked (bench rate).
+ * took 1.2 to 1.5 times as long when each asked (bench-rate).
  */
 enum { TRMA_MOVE_CLAIM_MOST = 8192, TRMA_MOVE_CLAIM_LINE = 64 };
 

@@ -129,6 +129,44 @@ int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_c
     return move(window, TRMA_COUNT_GET, &origin, target_rank, target_disp, target_count, target_datatype);
 }
 
+/* Opens the target of an epoch's first put or get: where its bytes lie here, NULL when the long way must be
+ * taken. */
+static inline void *open_place(struct trma_window *window, const struct trma_type *type, MPI_Count count,
+                               int rank, MPI_Aint disp, size_t *bytes) {
+    return trma_operation_count_bytes(type, count, bytes) && trma_win_epoch_open(window, (uint32_t)rank)
+               ? trma_win_quick_place(&window->targets[rank], disp, *bytes)
+               : NULL;
+}
+
+int trma_operation_put_first(struct trma_win *window, const void *origin_addr, MPI_Count count,
+                             const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
+    size_t bytes;
+    void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
+
+    if (__builtin_expect(!target, 0)) {
+        MPI_Datatype datatype = trma_type_handle(type);
+        return trma_call_Put(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
+    }
+    trma_move_claim(target, bytes);
+    trma_win_order_note_store(window->core);
+    trma_move_copy_bytes(target, origin_addr, bytes);
+    return MPI_SUCCESS;
+}
+
+int trma_operation_get_first(struct trma_win *window, void *origin_addr, MPI_Count count,
+                             const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
+    size_t bytes;
+    const void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
+
+    if (__builtin_expect(!target, 0)) {
+        MPI_Datatype datatype = trma_type_handle(type);
+        return trma_call_Get(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
+    }
+    trma_win_order_pay();
+    trma_move_fetch_bytes(origin_addr, target, bytes);
+    return MPI_SUCCESS;
+}
+
 /* Finds operation and element of an accumulate; all its data is of the target's one predefined type. */
 static int make_operation(MPI_Op op, struct trma_rma *rma) {
     const struct trma_op *known = trma_op_find(op);
@@ -182,19 +220,19 @@ static int update(struct trma_win *window, enum trma_count_kind kind, const stru
     return issue(window, &rma, code);
 }
 
-/* As trma_operation_open, for an update of `count` elements: asks for their lines. */
-static bool open_for_update(struct trma_win *window, const struct trma_type *type, MPI_Count count, int rank,
-                            MPI_Aint disp) {
+/* Opens a target that is not open, as none is for an epoch's first operation, and asks for the lines of the
+ * `count` elements that are to be updated. Where that cannot be done the long way will say so. */
+static inline void open_for_update(struct trma_win *window, const struct trma_type *type, MPI_Count count,
+                                   int rank, MPI_Aint disp) {
     size_t bytes;
 
-    if (!trma_operation_open(window, rank)) {
-        return false;
+    if ((uint32_t)rank >= window->size || trma_win_is_open(&window->core->targets[rank])) {
+        return;
     }
-    void *local = trma_operation_quick_array(window, type, count, rank, disp, &bytes);
+    void *local = open_place(window->core, type, count, rank, disp, &bytes);
     if (local) {
         trma_move_claim(local, bytes);
     }
-    return true;
 }
 
 /* The short way of an accumulate whose sides are arrays of one predefined type. False: nothing was done. */
@@ -229,8 +267,8 @@ static __attribute__((noinline)) int open_and_update(struct trma_win *window, co
     const struct side origin = {origin_addr, count, trma_type_handle(type)};
     int code;
 
-    if (open_for_update(window, type, count, rank, disp) &&
-        update_array(window, origin_addr, count, type, rank, disp, op, &code)) {
+    open_for_update(window, type, count, rank, disp);
+    if (update_array(window, origin_addr, count, type, rank, disp, op, &code)) {
         return code;
     }
     return update(window, TRMA_COUNT_ACCUMULATE, &origin, NULL, rank, disp, count, origin.datatype,
@@ -328,14 +366,10 @@ int trma_operation_update(struct trma_win *window, const void *origin_addr, void
                           const struct trma_op *op) {
     int code;
 
+    open_for_update(window, type, 1, target_rank, target_disp);
     if (__builtin_expect(trma_operation_quick_update(window, origin_addr, result_addr, type, target_rank,
                                                      target_disp, op, &code),
                          1)) {
-        return code;
-    }
-    if (open_for_update(window, type, 1, target_rank, target_disp) &&
-        trma_operation_quick_update(window, origin_addr, result_addr, type, target_rank, target_disp, op,
-                                    &code)) {
         return code;
     }
     return trma_operation_fetch_and_op(window, origin_addr, result_addr, trma_type_handle(type), target_rank,
@@ -345,11 +379,8 @@ int trma_operation_update(struct trma_win *window, const void *origin_addr, void
 int trma_operation_swap(struct trma_win *window, const void *origin_addr, const void *compare_addr,
                         void *result_addr, const struct trma_type *type, int target_rank,
                         MPI_Aint target_disp) {
+    open_for_update(window, type, 1, target_rank, target_disp);
     char *local = trma_operation_quick_element(window, type, target_rank, target_disp);
-
-    if (!local && open_for_update(window, type, 1, target_rank, target_disp)) {
-        local = trma_operation_quick_element(window, type, target_rank, target_disp);
-    }
     if (__builtin_expect(!local || !trma_acc_compare_is_allowed(type->element), 0)) {
         return trma_operation_compare_and_swap(window, origin_addr, compare_addr, result_addr,
                                                trma_type_handle(type), target_rank, target_disp);
@@ -390,13 +421,13 @@ static bool may_request(struct trma_win *window, int target_rank, int *code) {
 int trma_call_Rput(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                    MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
-    int code = MPI_SUCCESS;
+    int code;
 
     if (!may_request(window, target_rank, &code)) {
         return code;
     }
     if (!trma_quick_Put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                        target_count, target_datatype)) {
+                        target_count, target_datatype, &code)) {
         code = trma_call_Put(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                              target_count, target_datatype);
     }
@@ -406,13 +437,13 @@ int trma_call_Rput(struct trma_win *window, const void *origin_addr, MPI_Count o
 int trma_call_Rget(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
                    MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                    MPI_Count target_count, MPI_Datatype target_datatype, MPI_Request *request) {
-    int code = MPI_SUCCESS;
+    int code;
 
     if (!may_request(window, target_rank, &code)) {
         return code;
     }
     if (!trma_quick_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                        target_count, target_datatype)) {
+                        target_count, target_datatype, &code)) {
         code = trma_call_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                              target_count, target_datatype);
     }

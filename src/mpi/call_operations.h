@@ -24,6 +24,12 @@ int trma_operation_fetch_and_op(struct trma_win *window, const void *origin_addr
 int trma_operation_compare_and_swap(struct trma_win *window, const void *origin_addr,
                                     const void *compare_addr, void *result_addr, MPI_Datatype datatype,
                                     int target_rank, MPI_Aint target_disp);
+/* The same for a target, of a rank that there is, that is not open; the type of both sides has been looked
+ * up. */
+int trma_operation_put_first(struct trma_win *window, const void *origin_addr, MPI_Count count,
+                             const struct trma_type *type, int target_rank, MPI_Aint target_disp);
+int trma_operation_get_first(struct trma_win *window, void *origin_addr, MPI_Count count,
+                             const struct trma_type *type, int target_rank, MPI_Aint target_disp);
 /* The same for a type and an operation that have been looked up. Of accumulate: both sides are of that type,
  * the operation is not NO_OP. */
 int trma_operation_accumulate_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
@@ -36,41 +42,28 @@ int trma_operation_swap(struct trma_win *window, const void *origin_addr, const 
                         void *result_addr, const struct trma_type *type, int target_rank,
                         MPI_Aint target_disp);
 
+/* How many bytes `count` elements of a type are, which must lie side by side. False: the long way must be
+ * taken. */
+static inline bool trma_operation_count_bytes(const struct trma_type *type, MPI_Count count, size_t *bytes) {
+    int64_t size;
+
+    if (!type->dense_size ||
+        /* Signed: one instruction, and a negative count is a huge size. */
+        __builtin_mul_overflow((int64_t)count, (int64_t)type->dense_size, &size)) {
+        return false;
+    }
+    *bytes = (size_t)size;
+    return true;
+}
+
 /* Where `count` elements of a type lie here at the target, and how many bytes they are; NULL when the long
  * way must be taken. */
 static inline void *trma_operation_quick_array(struct trma_win *window, const struct trma_type *type,
                                                MPI_Count count, int target_rank, MPI_Aint target_disp,
                                                size_t *bytes) {
-    int64_t size;
-
-    if ((uint32_t)target_rank >= window->size || !type->dense_size ||
-        /* Signed: one instruction, and a negative count is a huge size. */
-        __builtin_mul_overflow((int64_t)count, (int64_t)type->dense_size, &size)) {
-        return NULL;
-    }
-    *bytes = (size_t)size;
-    return trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp, *bytes);
-}
-
-/* The same for an operation that says twice what it moves. */
-static inline void *trma_operation_quick(struct trma_win *window, MPI_Count origin_count,
-                                         MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                                         MPI_Count target_count, MPI_Datatype target_datatype,
-                                         size_t *bytes) {
-    if (origin_datatype != target_datatype || origin_count != target_count) {
-        return NULL;
-    }
-    /* The table never gives a freed type; one that is not in its cache is found by the long way. */
-    const struct trma_type *type =
-        (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)origin_datatype);
-    return type ? trma_operation_quick_array(window, type, origin_count, target_rank, target_disp, bytes)
-                : NULL;
-}
-
-/* Opens a target whose epoch's first operation this is, where that needs no more than a look: the short ways
- * are open then. False: nothing has changed. */
-static inline bool trma_operation_open(struct trma_win *window, int target_rank) {
-    return (uint32_t)target_rank < window->size && trma_win_epoch_open(window->core, (uint32_t)target_rank);
+    return (uint32_t)target_rank < window->size && trma_operation_count_bytes(type, count, bytes)
+               ? trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp, *bytes)
+               : NULL;
 }
 
 /*
@@ -84,63 +77,76 @@ static inline bool trma_operation_open(struct trma_win *window, int target_rank)
 #define TRMA_STAYS_IN_MEMORY(parameter) ((void)0)
 #endif
 
-/* Put and get: false when nothing was done and the long way (trma_call_Put, trma_call_Get) must be taken. */
+/* The datatype of both sides, when they are the same; NULL when not, and when it is not in its table's
+ * cache: the long way finds it. The table never gives a freed one. */
+static inline const struct trma_type *trma_operation_common_type(MPI_Count origin_count,
+                                                                 MPI_Datatype origin_datatype,
+                                                                 MPI_Count target_count,
+                                                                 MPI_Datatype target_datatype) {
+    return origin_datatype == target_datatype && origin_count == target_count
+               ? (const struct trma_type *)trma_handle_peek(&trma_types, (uintptr_t)origin_datatype)
+               : NULL;
+}
+
+/*
+ * The short way of put and get. True: done, or failed, by *code. False: nothing was done, take the long way
+ * (trma_call_Put, trma_call_Get). A target that is not open, as it is not for an epoch's first operation, is
+ * found before anything else about it, so that little is to be handed on.
+ */
 static inline bool trma_quick_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                                  MPI_Count target_count, MPI_Datatype target_datatype) {
+                                  MPI_Count target_count, MPI_Datatype target_datatype, int *code) {
+    struct trma_window *core = window->core;
+    const struct trma_type *type =
+        trma_operation_common_type(origin_count, origin_datatype, target_count, target_datatype);
     size_t bytes;
-    void *target = trma_operation_quick(window, origin_count, origin_datatype, target_rank, target_disp,
-                                        target_count, target_datatype, &bytes);
 
-    if (__builtin_expect(target != NULL, 1)) {
-        trma_win_order_note_store(window->core);
-        trma_move_copy_bytes(target, origin_addr, bytes);
+    if (!type || (uint32_t)target_rank >= window->size) {
+        return false;
+    }
+    const struct trma_target *at = &core->targets[target_rank];
+    if (!trma_win_is_open(at)) {
+        *code = trma_operation_put_first(window, origin_addr, origin_count, type, target_rank, target_disp);
         return true;
     }
-    return false;
+    void *target = trma_operation_count_bytes(type, origin_count, &bytes)
+                       ? trma_win_quick_place(at, target_disp, bytes)
+                       : NULL;
+    if (!target) {
+        return false;
+    }
+    trma_win_order_note_store(core);
+    trma_move_copy_bytes(target, origin_addr, bytes);
+    *code = MPI_SUCCESS;
+    return true;
 }
 
 static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
                                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                                  MPI_Count target_count, MPI_Datatype target_datatype) {
-    size_t bytes;
-    void *target = trma_operation_quick(window, origin_count, origin_datatype, target_rank, target_disp,
-                                        target_count, target_datatype, &bytes);
-
-    if (__builtin_expect(target != NULL, 1)) {
-        trma_win_order_pay();
-        trma_move_fetch_bytes(origin_addr, target, bytes);
-        return true;
-    }
-    return false;
-}
-
-/* Put and get as an epoch's first operation, for which the target is opened. */
-static inline bool trma_first_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
-                                  MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                                  MPI_Count target_count, MPI_Datatype target_datatype) {
+                                  MPI_Count target_count, MPI_Datatype target_datatype, int *code) {
+    struct trma_window *core = window->core;
+    const struct trma_type *type =
+        trma_operation_common_type(origin_count, origin_datatype, target_count, target_datatype);
     size_t bytes;
 
-    if (!trma_operation_open(window, target_rank)) {
+    if (!type || (uint32_t)target_rank >= window->size) {
         return false;
     }
-    void *target = trma_operation_quick(window, origin_count, origin_datatype, target_rank, target_disp,
-                                        target_count, target_datatype, &bytes);
+    const struct trma_target *at = &core->targets[target_rank];
+    if (!trma_win_is_open(at)) {
+        *code = trma_operation_get_first(window, origin_addr, origin_count, type, target_rank, target_disp);
+        return true;
+    }
+    void *target = trma_operation_count_bytes(type, origin_count, &bytes)
+                       ? trma_win_quick_place(at, target_disp, bytes)
+                       : NULL;
     if (!target) {
         return false;
     }
-    trma_move_claim(target, bytes);
-    trma_win_order_note_store(window->core);
-    trma_move_copy_bytes(target, origin_addr, bytes);
+    trma_win_order_pay();
+    trma_move_fetch_bytes(origin_addr, target, bytes);
+    *code = MPI_SUCCESS;
     return true;
-}
-
-static inline bool trma_first_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
-                                  MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                                  MPI_Count target_count, MPI_Datatype target_datatype) {
-    return trma_operation_open(window, target_rank) &&
-           trma_quick_Get(window, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                          target_count, target_datatype);
 }
 
 /*

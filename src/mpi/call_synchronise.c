@@ -8,11 +8,10 @@
 #include "face_host.h"
 #include "handlers.h"
 
-/* MPI_Group_free calls so far, see struct trma_group_cache. */
-static atomic_uint group_generation;
+atomic_uint trma_synchronise_group_generation;
 
 int trma_call_Group_free(MPI_Group *group) {
-    atomic_fetch_add_explicit(&group_generation, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&trma_synchronise_group_generation, 1, memory_order_relaxed);
     return trma_host()->Group_free(group);
 }
 
@@ -52,11 +51,11 @@ static int translate(struct trma_win *window, MPI_Group group, struct trma_group
 
 /* The group's ranks in the window, from the cache when it is the group of the last call. */
 static int find_ranks(struct trma_win *window, MPI_Group group, struct trma_group_cache *cache) {
-    unsigned generation = atomic_load_explicit(&group_generation, memory_order_relaxed);
-
-    if (cache->group == (uintptr_t)group && cache->generation == generation && cache->group) {
+    if (trma_synchronise_is_cached(cache, group)) {
         return MPI_SUCCESS;
     }
+    /* Before the group is looked at: a group freed meanwhile is not the cache's. */
+    unsigned generation = atomic_load_explicit(&trma_synchronise_group_generation, memory_order_relaxed);
     cache->group = 0;
     if (group == MPI_GROUP_NULL) {
         return MPI_ERR_GROUP;
@@ -84,7 +83,7 @@ int trma_call_Win_fence(struct trma_win *window, int assert) {
     return trma_win_conclude(window, trma_win_fence(window->core, assertions));
 }
 
-int trma_call_Win_start(struct trma_win *window, MPI_Group group, int assert) {
+int trma_synchronise_start(struct trma_win *window, MPI_Group group, int assert) {
     int code = is_assertion(assert, MPI_MODE_NOCHECK) ? find_ranks(window, group, &window->start_group)
                                                       : MPI_ERR_ASSERT;
 
@@ -95,7 +94,7 @@ int trma_call_Win_start(struct trma_win *window, MPI_Group group, int assert) {
                              trma_win_start(window->core, window->start_group.ranks, window->start_group.n));
 }
 
-int trma_call_Win_post(struct trma_win *window, MPI_Group group, int assert) {
+int trma_synchronise_post(struct trma_win *window, MPI_Group group, int assert) {
     int code = is_assertion(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)
                    ? find_ranks(window, group, &window->post_group)
                    : MPI_ERR_ASSERT;
@@ -105,10 +104,6 @@ int trma_call_Win_post(struct trma_win *window, MPI_Group group, int assert) {
     }
     return trma_win_conclude(window,
                              trma_win_post(window->core, window->post_group.ranks, window->post_group.n));
-}
-
-int trma_call_Win_complete(struct trma_win *window) {
-    return trma_win_conclude(window, trma_win_complete(window->core));
 }
 
 int trma_call_Win_wait(struct trma_win *window) {

@@ -5,6 +5,44 @@
 #include "face_window.h"
 #include "win/win_epoch.h"
 
+/* MPI_Group_free calls so far, see struct trma_group_cache. */
+extern atomic_uint trma_synchronise_group_generation;
+
+/* True when the ranks in the cache are the group's. */
+static inline bool trma_synchronise_is_cached(const struct trma_group_cache *cache, MPI_Group group) {
+    return cache->group == (uintptr_t)group &&
+           cache->generation ==
+               atomic_load_explicit(&trma_synchronise_group_generation, memory_order_relaxed) &&
+           cache->group;
+}
+
+/* The long ways of start and post: every error, assertions, and a group that is not the last call's
+ * (call_synchronise.c). */
+int trma_synchronise_start(struct trma_win *window, MPI_Group group, int assert);
+int trma_synchronise_post(struct trma_win *window, MPI_Group group, int assert);
+
+static inline int trma_call_Win_start(struct trma_win *window, MPI_Group group, int assert) {
+    const struct trma_group_cache *cache = &window->start_group;
+
+    if (__builtin_expect(!assert &&trma_synchronise_is_cached(cache, group), 1)) {
+        return trma_win_conclude(window, trma_win_start_quick(window->core, cache->ranks, cache->n));
+    }
+    return trma_synchronise_start(window, group, assert);
+}
+
+static inline int trma_call_Win_post(struct trma_win *window, MPI_Group group, int assert) {
+    const struct trma_group_cache *cache = &window->post_group;
+
+    if (__builtin_expect(!assert &&trma_synchronise_is_cached(cache, group), 1)) {
+        return trma_win_conclude(window, trma_win_post_quick(window->core, cache->ranks, cache->n));
+    }
+    return trma_synchronise_post(window, group, assert);
+}
+
+static inline int trma_call_Win_complete(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_complete_quick(window->core));
+}
+
 /* The long ways of locks: every error, and every other kind of lock (call_synchronise.c). */
 int trma_synchronise_lock(struct trma_win *window, int lock_type, int rank, int assert);
 int trma_synchronise_unlock(struct trma_win *window, int rank);

@@ -249,8 +249,11 @@ enum trma_status window_operate(struct trma_window *window, enum trma_count_kind
 
 enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t at, const int64_t *from,
                             size_t count) {
-    void *quick =
-        window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *from);
+    /* As an entry point does it; window_get leaves the opening to the long way. */
+    const bool is_open = trma_win_is_open(&window->targets[target]) || trma_win_epoch_open(window, target);
+    void *quick = is_open && !window->is_dynamic
+                      ? trma_win_quick_place(&window->targets[target], at, count * sizeof *from)
+                      : NULL;
 
     if (quick) {
         trma_win_order_note_store(window);

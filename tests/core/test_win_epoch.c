@@ -83,8 +83,8 @@ static void enter_exposure(struct trma_window *window) {
 }
 
 static void leave_exposure(struct trma_window *window) {
-    CHECK(trma_win_start(window, &myself, 1) == TRMA_OK);
-    CHECK(trma_win_complete(window) == TRMA_OK);
+    CHECK(trma_win_start_quick(window, &myself, 1) == TRMA_OK);
+    CHECK(trma_win_complete_quick(window) == TRMA_OK);
     CHECK(trma_win_wait(window) == TRMA_OK);
 }
 
@@ -120,6 +120,14 @@ static enum trma_status call_start(struct trma_window *window) {
 
 static enum trma_status call_post(struct trma_window *window) {
     return trma_win_post(window, &myself, 1);
+}
+
+static enum trma_status call_start_quick(struct trma_window *window) {
+    return trma_win_start_quick(window, &myself, 1);
+}
+
+static enum trma_status call_post_quick(struct trma_window *window) {
+    return trma_win_post_quick(window, &myself, 1);
 }
 
 static enum trma_status call_test(struct trma_window *window) {
@@ -178,8 +186,11 @@ static const struct {
 } calls[] = {
     {FENCE, call_fence},
     {START, call_start},
+    {START, call_start_quick},
     {COMPLETE, trma_win_complete},
+    {COMPLETE, trma_win_complete_quick},
     {POST, call_post},
+    {POST, call_post_quick},
     {WAIT, trma_win_wait},
     {TEST, call_test},
     {LOCK, call_lock},
@@ -246,6 +257,8 @@ static void play_orders(struct actor *actor) {
         }
         states[s].leave(window.core);
         CHECK(trma_win_epoch_is_closed(window.core));
+        CHECK(trma_win_complete(window.core) == TRMA_ERR_SYNC);
+        CHECK(trma_win_complete_quick(window.core) == TRMA_ERR_SYNC);
         CHECK(states[s].refused & PUT || window.memory[3] == 42);
         window.memory[3] = 0;
     }
@@ -269,6 +282,7 @@ static void test_orders(void **state) {
 static void play_other_target(struct actor *actor) {
     struct stage_window window = window_open(actor, PLAY_MAPPED, 4, plain);
     static const uint32_t one = 1;
+    static const uint32_t two = 2;
     int64_t value = 9;
     int64_t old = 0;
 
@@ -286,6 +300,9 @@ static void play_other_target(struct actor *actor) {
         CHECK(trma_win_start(window.core, &one, 1) == TRMA_OK);
         CHECK(window_put(window.core, 2, 0, &value, 1) == TRMA_ERR_SYNC);
         CHECK(window_put(window.core, 0, 0, &value, 1) == TRMA_ERR_SYNC);
+        CHECK(trma_win_complete_quick(window.core) == TRMA_OK);
+        CHECK(trma_win_start_quick(window.core, &two, 1) == TRMA_OK);
+        CHECK(window_put(window.core, 1, 0, &value, 1) == TRMA_ERR_SYNC);
         CHECK(trma_win_complete(window.core) == TRMA_OK);
         /* Empty groups are groups. */
         CHECK(trma_win_start(window.core, NULL, 0) == TRMA_OK);
@@ -302,6 +319,30 @@ static void play_other_target(struct actor *actor) {
 static void test_other_target(void **state) {
     (void)state;
     play_run(3, play_other_target);
+}
+
+/* Who sleeps until a post or the end of an epoch is woken by it, whichever way it goes. */
+static void play_rings(struct actor *actor) {
+    struct stage_window window = window_open(actor, PLAY_MAPPED, 1, plain);
+    struct trma_doorbell *bell = actor->team->bells[0];
+
+    atomic_fetch_add(&bell->sleepers, 1);
+    for (int quick = 0; quick < 2; quick++) {
+        unsigned rings = atomic_load(&bell->rings);
+        CHECK((quick ? trma_win_post_quick : trma_win_post)(window.core, &myself, 1) == TRMA_OK);
+        CHECK(atomic_load(&bell->rings) == rings + 1);
+        CHECK(trma_win_start(window.core, &myself, 1) == TRMA_OK);
+        CHECK((quick ? trma_win_complete_quick : trma_win_complete)(window.core) == TRMA_OK);
+        CHECK(atomic_load(&bell->rings) == rings + 2);
+        CHECK(trma_win_wait(window.core) == TRMA_OK);
+    }
+    atomic_fetch_sub(&bell->sleepers, 1);
+    window_close(actor, &window);
+}
+
+static void test_rings(void **state) {
+    (void)state;
+    play_run(1, play_rings);
 }
 
 /* An operation on `count` of a layout at an address of target 1, which lies wherever the test wants it to. */
@@ -467,10 +508,8 @@ static void test_statistics(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_other_target),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_orders), cmocka_unit_test(test_other_target), cmocka_unit_test(test_rings),
+        cmocka_unit_test(test_ranges), cmocka_unit_test(test_statistics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

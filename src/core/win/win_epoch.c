@@ -77,12 +77,6 @@ static enum trma_status drain(struct trma_window *window, struct trma_target *ta
                           waited_ns);
 }
 
-static void open_for_operations(struct trma_window *window, uint32_t target) {
-    window->active[window->n_active++] = target;
-    /* Release: a thread that sees the target ready sees what made it so. */
-    atomic_store_explicit(&window->targets[target].ready, true, memory_order_release);
-}
-
 /* Ends the access epoch for all targets; the caller has drained them. */
 static void close_all(struct trma_window *window) {
     for (uint32_t i = 0; i < window->n_active; i++) {
@@ -103,11 +97,6 @@ static void close_one(struct trma_window *window, uint32_t target) {
     atomic_store_explicit(&window->targets[target].ready, false, memory_order_relaxed);
 }
 
-/* True when no access epoch is open; a fence that nothing followed opens none (MPI-4.1 section 12.5.1). */
-static bool may_open_epoch(const struct trma_window *window) {
-    return window->access == TRMA_ACCESS_NONE || (window->access == TRMA_ACCESS_FENCE && !window->fence_used);
-}
-
 /* Takes the target's lock under the guard, which is released while waiting; `lock` says WAITING meanwhile. */
 static enum trma_status take_lock(struct trma_window *window, uint32_t index, enum trma_lock_kind kind,
                                   uint64_t *waited_ns) {
@@ -123,7 +112,7 @@ static enum trma_status take_lock(struct trma_window *window, uint32_t index, en
     }
     target->lock = status ? TRMA_LOCK_NONE : kind;
     if (!status) {
-        open_for_operations(window, index);
+        trma_win_epoch_admit(window, index);
     }
     trma_win_order_pay();
     return status;
@@ -165,7 +154,7 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
     switch (window->access) {
     case TRMA_ACCESS_FENCE:
         window->fence_used = true;
-        open_for_operations(window, index);
+        trma_win_epoch_admit(window, index);
         return TRMA_OK;
     case TRMA_ACCESS_PSCW:
         if (!target->in_start_group) {
@@ -178,7 +167,7 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
         if (target->first_deferred) {
             status = trma_win_deferred_run(window, target);
         }
-        open_for_operations(window, index);
+        trma_win_epoch_admit(window, index);
         return status;
     case TRMA_ACCESS_LOCK: /* a locked target is ready, this one is not */
     case TRMA_ACCESS_LOCK_ALL:
@@ -188,14 +177,9 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
     return TRMA_ERR_SYNC;
 }
 
-bool trma_win_epoch_open(struct trma_window *window, uint32_t index) {
-    struct trma_target *target = &window->targets[index];
+bool trma_win_epoch_open_late(struct trma_window *window, uint32_t index) {
     bool is_open = false;
 
-    if (window->is_threaded || target->first_deferred ||
-        atomic_load_explicit(&target->ready, memory_order_relaxed)) {
-        return false;
-    }
     return trma_win_epoch_open_target(window, index, &is_open) == TRMA_OK && is_open;
 }
 
@@ -231,7 +215,7 @@ enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions)
 enum trma_status trma_win_start(struct trma_window *window, const uint32_t *group, uint32_t n) {
     trma_win_guard_enter(window);
     look_at_account(window);
-    if (!may_open_epoch(window)) {
+    if (!trma_win_epoch_may_begin(window)) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
@@ -426,7 +410,7 @@ enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock
     trma_win_order_pay();
     if (!status) {
         target->lock = kind;
-        open_for_operations(window, index);
+        trma_win_epoch_admit(window, index);
     } else if (--window->n_locked == 0) {
         close_all(window);
     }
@@ -438,7 +422,7 @@ enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind k
 
     trma_win_guard_enter(window);
     look_at_account(window);
-    if ((may_open_epoch(window) || window->access == TRMA_ACCESS_LOCK) &&
+    if ((trma_win_epoch_may_begin(window) || window->access == TRMA_ACCESS_LOCK) &&
         window->targets[index].lock == TRMA_LOCK_NONE) {
         window->access = TRMA_ACCESS_LOCK;
         window->n_locked++;
@@ -490,7 +474,7 @@ enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked) {
 
     trma_win_guard_enter(window);
     look_at_account(window);
-    if (!may_open_epoch(window)) {
+    if (!trma_win_epoch_may_begin(window)) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
@@ -572,7 +556,7 @@ enum trma_status trma_win_sync(struct trma_window *window) {
 
 bool trma_win_epoch_is_closed(struct trma_window *window) {
     trma_win_guard_enter(window);
-    bool closed = may_open_epoch(window) && !window->is_exposed;
+    bool closed = trma_win_epoch_may_begin(window) && !window->is_exposed;
     trma_win_guard_leave(window);
     return closed;
 }

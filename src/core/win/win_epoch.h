@@ -19,21 +19,6 @@ enum trma_fence_assertion {
 
 enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions);
 
-/* Groups are given as ranks in the window; duplicates are not allowed, which MPI groups guarantee. */
-enum trma_status trma_win_start(struct trma_window *window, const uint32_t *group, uint32_t n);
-enum trma_status trma_win_complete(struct trma_window *window);
-enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group, uint32_t n);
-enum trma_status trma_win_wait(struct trma_window *window);
-/* As wait, but *done says whether the epoch has ended instead of waiting for it. */
-enum trma_status trma_win_test(struct trma_window *window, bool *done);
-
-enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
-enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
-
-/* Goes on with a lock whose ticket was taken and whose turn has not come. For trma_win_lock_quick. */
-enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock_kind kind, uint32_t target,
-                                      uint32_t ticket);
-
 /* True when the traffic to this process's memory, which may be adopted, has earned a look at its account
  * (trma_win_adopt_look). Relaxed: what is missed now is seen by the next call. */
 static inline bool trma_win_adopt_is_due(const struct trma_window *window) {
@@ -52,6 +37,84 @@ static inline bool trma_win_is_special(const struct trma_window *window) {
     }
     return window->is_threaded || window->counts_operations || trma_win_adopt_is_due(window);
 }
+
+/* Lets operations to the target go ahead. Under the guard. */
+static inline void trma_win_epoch_admit(struct trma_window *window, uint32_t target) {
+    window->active[window->n_active++] = target;
+    /* Release: a thread that sees the target ready sees what made it so. */
+    atomic_store_explicit(&window->targets[target].ready, true, memory_order_release);
+}
+
+/* True when no access epoch is open; a fence that nothing followed opens none (MPI-4.1 section 12.5.1). Under
+ * the guard. */
+static inline bool trma_win_epoch_may_begin(const struct trma_window *window) {
+    return window->access == TRMA_ACCESS_NONE || (window->access == TRMA_ACCESS_FENCE && !window->fence_used);
+}
+
+/* Groups are given as ranks in the window; duplicates are not allowed, which MPI groups guarantee. */
+enum trma_status trma_win_start(struct trma_window *window, const uint32_t *group, uint32_t n);
+enum trma_status trma_win_complete(struct trma_window *window);
+enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group, uint32_t n);
+enum trma_status trma_win_wait(struct trma_window *window);
+
+/* Start, complete and post in line with their entry points: short for a group of one. */
+static inline enum trma_status trma_win_start_quick(struct trma_window *window, const uint32_t *group,
+                                                    uint32_t n) {
+    if (trma_win_is_special(window) || n != 1 || !trma_win_epoch_may_begin(window)) {
+        return trma_win_start(window, group, n);
+    }
+    struct trma_target *target = &window->targets[group[0]];
+    window->start_group[0] = group[0];
+    window->n_started = 1;
+    window->access = TRMA_ACCESS_PSCW;
+    target->started++;
+    target->in_start_group = true;
+    return TRMA_OK;
+}
+
+static inline enum trma_status trma_win_complete_quick(struct trma_window *window) {
+    const uint32_t index = window->start_group[0];
+    struct trma_target *target = &window->targets[index];
+
+    /* A target is in the group between start and complete alone. */
+    if (trma_win_is_special(window) || window->n_started != 1 || target->first_deferred ||
+        trma_move_may_be_late()) {
+        return trma_win_complete(window);
+    }
+    trma_sync_pscw_announce(target->completed, target->started);
+    trma_node_doorbell_notify(window->team->bells[index], window->needs_fence);
+    target->in_start_group = false;
+    /* Relaxed: no other thread looks. */
+    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
+    window->n_active = 0;
+    window->n_started = 0;
+    window->access = TRMA_ACCESS_NONE;
+    return TRMA_OK;
+}
+
+static inline enum trma_status trma_win_post_quick(struct trma_window *window, const uint32_t *group,
+                                                   uint32_t n) {
+    if (trma_win_is_special(window) || n != 1 || window->is_exposed) {
+        return trma_win_post(window, group, n);
+    }
+    struct trma_target *origin = &window->targets[group[0]];
+    window->post_group[0] = group[0];
+    window->n_posted = 1;
+    window->is_exposed = true;
+    trma_sync_pscw_announce(&origin->words->pairs[window->me].posted, ++origin->exposed);
+    trma_node_doorbell_notify(window->team->bells[group[0]], window->needs_fence);
+    return TRMA_OK;
+}
+
+/* As wait, but *done says whether the epoch has ended instead of waiting for it. */
+enum trma_status trma_win_test(struct trma_window *window, bool *done);
+
+enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
+enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
+
+/* Goes on with a lock whose ticket was taken and whose turn has not come. For trma_win_lock_quick. */
+enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock_kind kind, uint32_t target,
+                                      uint32_t ticket);
 
 /* trma_win_lock, in line with the entry point; exclusive or shared. */
 static inline enum trma_status trma_win_lock_quick(struct trma_window *window, enum trma_lock_kind kind,
@@ -145,10 +208,27 @@ bool trma_win_epoch_is_closed(struct trma_window *window);
  */
 enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t target, bool *is_open);
 
-/* Opens a target that is not open yet, where that needs no more than a look (with more ranks
- * than cores, and a turn of the target's): the operation that is the first
- * to it in its epoch can go the short way then. False: nothing has changed. Only without threads is there
- * anything to win. */
-bool trma_win_epoch_open(struct trma_window *window, uint32_t target);
+/* trma_win_epoch_open for what needs more than a look. */
+bool trma_win_epoch_open_late(struct trma_window *window, uint32_t target);
+
+/* Opens a target that is not open yet, where that needs no more than a look (with more ranks than cores, and
+ * a turn of the target's): the operation that is the first to it in its epoch can go the short way then.
+ * False: nothing has changed. Only without threads is there anything to win. */
+static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+
+    if (window->is_threaded || target->first_deferred ||
+        atomic_load_explicit(&target->ready, memory_order_relaxed)) {
+        return false;
+    }
+    if (window->access == TRMA_ACCESS_FENCE) {
+        window->fence_used = true;
+    } else if (window->access != TRMA_ACCESS_PSCW || !target->in_start_group ||
+               !trma_sync_pscw_reached(target->posted, target->started)) {
+        return trma_win_epoch_open_late(window, index);
+    }
+    trma_win_epoch_admit(window, index);
+    return true;
+}
 
 #endif

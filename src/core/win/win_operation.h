@@ -43,26 +43,38 @@ static inline bool trma_win_target_address(const struct trma_window *window, uin
 /* Issues one operation; everything but the address and epoch checks is in *rma. */
 enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma);
 
+/* True when the epoch lets operations to the target go straight ahead. Acquire: what opening the epoch made
+ * visible (the target's post, the lock) comes before our access. */
+static inline bool trma_win_is_open(const struct trma_target *target) {
+    return atomic_load_explicit(&target->ready, memory_order_acquire);
+}
+
 /*
- * The short way for one stretch of bytes to or from a target that is open and mapped there: where the
- * target's bytes lie here. NULL: take trma_win_operation_issue, which also finds the error if there is one.
+ * The short way for one stretch of bytes to or from a target that is open (trma_win_is_open has been asked)
+ * and mapped there: where the target's bytes lie here. NULL: take trma_win_operation_issue, which also finds
+ * the error if there is one.
  */
-static inline void *trma_win_quick_address(struct trma_window *window, uint32_t target, int64_t displacement,
-                                           size_t size) {
-    struct trma_target *at = &window->targets[target];
+static inline void *trma_win_quick_place(const struct trma_target *target, int64_t displacement,
+                                         size_t size) {
     int64_t distance;
 
-    /* Acquire: what opening the epoch made visible (the target's post, the lock) comes before our access. */
-    if (!atomic_load_explicit(&at->ready, memory_order_acquire) ||
-        __builtin_mul_overflow(displacement, (int64_t)at->disp_unit, &distance)) {
+    if (__builtin_mul_overflow(displacement, (int64_t)target->disp_unit, &distance)) {
         return NULL;
     }
     /* Acquire: the place was stored before the span. */
-    const uint64_t span = atomic_load_explicit(&at->quick_span, memory_order_acquire);
-    const uint64_t offset = (uint64_t)distance - at->quick_low;
+    const uint64_t span = atomic_load_explicit(&target->quick_span, memory_order_acquire);
+    const uint64_t offset = (uint64_t)distance - target->quick_low;
     /* A negative displacement or count, and an offset below quick_low, have the highest bit, which no span
      * has; two without it have a sum. */
-    return (int64_t)(offset | size) >= 0 && offset + size <= span ? at->quick_local + offset : NULL;
+    return (int64_t)(offset | size) >= 0 && offset + size <= span ? target->quick_local + offset : NULL;
+}
+
+/* The same of a target that need not be open: NULL when it is not. */
+static inline void *trma_win_quick_address(const struct trma_window *window, uint32_t target,
+                                           int64_t displacement, size_t size) {
+    const struct trma_target *at = &window->targets[target];
+
+    return trma_win_is_open(at) ? trma_win_quick_place(at, displacement, size) : NULL;
 }
 
 /*

@@ -101,18 +101,18 @@ static inline bool trma_quick_Put(struct trma_win *window, const void *origin_ad
         trma_operation_common_type(origin_count, origin_datatype, target_count, target_datatype);
     size_t bytes;
 
-    if (!type || (uint32_t)target_rank >= window->size) {
+    if (__builtin_expect(!type || (uint32_t)target_rank >= window->size, 0)) {
         return false;
     }
     const struct trma_target *at = &core->targets[target_rank];
-    if (!trma_win_is_open(at)) {
+    if (__builtin_expect(!trma_win_is_open(at), 0)) {
         *code = trma_operation_put_first(window, origin_addr, origin_count, type, target_rank, target_disp);
         return true;
     }
     void *target = trma_operation_count_bytes(type, origin_count, &bytes)
                        ? trma_win_quick_place(at, target_disp, bytes)
                        : NULL;
-    if (!target) {
+    if (__builtin_expect(!target, 0)) {
         return false;
     }
     trma_win_order_note_store(core);
@@ -129,18 +129,18 @@ static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MP
         trma_operation_common_type(origin_count, origin_datatype, target_count, target_datatype);
     size_t bytes;
 
-    if (!type || (uint32_t)target_rank >= window->size) {
+    if (__builtin_expect(!type || (uint32_t)target_rank >= window->size, 0)) {
         return false;
     }
     const struct trma_target *at = &core->targets[target_rank];
-    if (!trma_win_is_open(at)) {
+    if (__builtin_expect(!trma_win_is_open(at), 0)) {
         *code = trma_operation_get_first(window, origin_addr, origin_count, type, target_rank, target_disp);
         return true;
     }
     void *target = trma_operation_count_bytes(type, origin_count, &bytes)
                        ? trma_win_quick_place(at, target_disp, bytes)
                        : NULL;
-    if (!target) {
+    if (__builtin_expect(!target, 0)) {
         return false;
     }
     trma_win_order_pay();

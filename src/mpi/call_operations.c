@@ -138,6 +138,15 @@ static inline void *open_place(struct trma_window *window, const struct trma_typ
                : NULL;
 }
 
+/* Asks for the lines of an epoch's first update of the target's memory, and of the word that will announce
+ * its end; a get changes no more than that word. */
+static inline void claim(const struct trma_window *window, int rank, void *target, size_t bytes) {
+    if (bytes <= TRMA_MOVE_CLAIM_MOST) {
+        trma_move_claim(target, bytes);
+        trma_move_claim(trma_win_epoch_word(window, (uint32_t)rank), sizeof(atomic_uint));
+    }
+}
+
 int trma_operation_put_first(struct trma_win *window, const void *origin_addr, MPI_Count count,
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
     size_t bytes;
@@ -147,7 +156,7 @@ int trma_operation_put_first(struct trma_win *window, const void *origin_addr, M
         MPI_Datatype datatype = trma_type_handle(type);
         return trma_call_Put(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
     }
-    trma_move_claim(target, bytes);
+    claim(window->core, target_rank, target, bytes);
     trma_win_order_note_store(window->core);
     trma_move_copy_bytes(target, origin_addr, bytes);
     return MPI_SUCCESS;
@@ -161,6 +170,9 @@ int trma_operation_get_first(struct trma_win *window, void *origin_addr, MPI_Cou
     if (__builtin_expect(!target, 0)) {
         MPI_Datatype datatype = trma_type_handle(type);
         return trma_call_Get(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
+    }
+    if (bytes <= TRMA_MOVE_CLAIM_MOST) {
+        trma_move_claim(trma_win_epoch_word(window->core, (uint32_t)target_rank), sizeof(atomic_uint));
     }
     trma_win_order_pay();
     trma_move_fetch_bytes(origin_addr, target, bytes);
@@ -231,7 +243,7 @@ static inline void open_for_update(struct trma_win *window, const struct trma_ty
     }
     void *local = open_place(window->core, type, count, rank, disp, &bytes);
     if (local) {
-        trma_move_claim(local, bytes);
+        claim(window->core, rank, local, bytes);
     }
 }
 

@@ -321,6 +321,44 @@ static void test_other_target(void **state) {
     play_run(3, play_other_target);
 }
 
+/* The word that is asked for early is the one that tells the end of the epoch: no other would do any good. */
+static void find_word(struct actor *actor, bool crowded) {
+    struct stage_window window = window_open(actor, PLAY_MAPPED, 1, plain);
+    const uint32_t next = (actor->me + 1) % actor->size;
+    const uint32_t before = (actor->me + actor->size - 1) % actor->size;
+
+    window.core->fence.crowded = crowded; /* before the first one, at all members */
+    CHECK(trma_win_fence(window.core, 0) == TRMA_OK);
+    const atomic_uint *word = trma_win_epoch_word(window.core, before);
+    CHECK(crowded || word != window.core->fence.words[actor->me]->arrived); /* another one's */
+    /* Nobody is in the next fence yet. */
+    CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    unsigned value = atomic_load(word);
+    CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    CHECK(trma_win_fence(window.core, TRMA_FENCE_NOSUCCEED) == TRMA_OK);
+    CHECK(atomic_load(word) - value == (crowded ? actor->size : 1));
+
+    CHECK(trma_win_post(window.core, &before, 1) == TRMA_OK);
+    CHECK(trma_win_start(window.core, &next, 1) == TRMA_OK);
+    word = trma_win_epoch_word(window.core, next);
+    value = atomic_load(word);
+    CHECK(trma_win_complete(window.core) == TRMA_OK);
+    CHECK(atomic_load(word) - value == 1);
+    CHECK(trma_win_wait(window.core) == TRMA_OK);
+    window_close(actor, &window);
+}
+
+static void play_word(struct actor *actor) {
+    find_word(actor, false);
+    find_word(actor, true);
+}
+
+static void test_word(void **state) {
+    (void)state;
+    play_run(2, play_word);
+    play_run(5, play_word);
+}
+
 /* Who sleeps until a post or the end of an epoch is woken by it, whichever way it goes. */
 static void play_rings(struct actor *actor) {
     struct stage_window window = window_open(actor, PLAY_MAPPED, 1, plain);
@@ -508,8 +546,8 @@ static void test_statistics(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders), cmocka_unit_test(test_other_target), cmocka_unit_test(test_rings),
-        cmocka_unit_test(test_ranges), cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_orders), cmocka_unit_test(test_other_target), cmocka_unit_test(test_word),
+        cmocka_unit_test(test_rings),  cmocka_unit_test(test_ranges),       cmocka_unit_test(test_statistics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

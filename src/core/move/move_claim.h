@@ -13,6 +13,11 @@
  * by post, start, complete, wait and by fence in 0.67 to 0.85 of the time, puts of 1 to 8 KiB in 0.70
  * to 1.08.
  *
+ * So is the line of the word by which the epoch's end will be announced, at which the peer looks all the
+ * time: it is on its way while the data's lines are, instead of after them. Measured in turns as above, with
+ * and without, 8 B to 8 KiB: in 0.95 of the time in the geometric mean (single cells 0.77 to 1.15, in ten
+ * launches of each).
+ *
  * Only for the first operation of an epoch in which the target takes part: it is then that the target has
  * been at its memory. Lines that are here already are asked for in vain: puts of 64 and 512 B in bursts of 32
  * took 1.2 to 1.5 times as long when each asked (bench-rate).

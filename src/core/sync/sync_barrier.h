@@ -45,4 +45,11 @@ struct trma_barrier {
 enum trma_status trma_sync_barrier_pass(struct trma_barrier *barrier, const struct trma_waiter *waiter,
                                         pthread_mutex_t *guard, uint64_t *waited_ns);
 
+/* The word that this member changes first in its next barrier. */
+static inline atomic_uint *trma_sync_barrier_first_word(const struct trma_barrier *barrier) {
+    const uint32_t next = barrier->me + 1 < barrier->size ? barrier->me + 1 : 0;
+
+    return barrier->crowded ? &barrier->words[0]->gathered : &barrier->words[next]->arrived[0];
+}
+
 #endif

@@ -231,4 +231,11 @@ static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t inde
     return true;
 }
 
+/* The word by which this process will announce the end of its epoch, of fence or PSCW, to the target; of a
+ * fence, to whoever comes first. */
+static inline atomic_uint *trma_win_epoch_word(const struct trma_window *window, uint32_t target) {
+    return window->access == TRMA_ACCESS_PSCW ? window->targets[target].completed
+                                              : trma_sync_barrier_first_word(&window->fence);
+}
+
 #endif

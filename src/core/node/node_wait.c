@@ -8,8 +8,8 @@ enum {
     SPINS_PER_LOOK = 32, /* conditions looked at between two looks at the clock */
     /* Who looks all the time takes the line away from the peer that is about to announce in it, between the
      * data and the word, or between complete and post. Measured (Intel Xeon, bench-latency in turns, 14
-     * launches each): post/start/complete/wait and fences of 8 bytes with two pauses in 0.94 to 0.96 of the
-     * time with one, in 1.1 to 1.2 with none; four are better for puts and worse for gets. */
+     * launches each, geometric means): post/start/complete/wait and fences of 8 bytes with two pauses in 0.94
+     * to 0.96 of the time with one, in 1.1 with none; four are better for puts and worse for gets. */
     PAUSES_PER_SPIN = 2,
     YIELDS_PER_PROGRESS = 8,
     /* When not crowded: with idle cores a yield is a short system call, and waking a sleeper takes some 50 us

@@ -106,6 +106,10 @@ int trma_synchronise_post(struct trma_win *window, MPI_Group group, int assert) 
                              trma_win_post(window->core, window->post_group.ranks, window->post_group.n));
 }
 
+int trma_synchronise_complete(struct trma_win *window) {
+    return trma_win_conclude(window, trma_win_complete(window->core));
+}
+
 int trma_call_Win_wait(struct trma_win *window) {
     return trma_win_conclude(window, trma_win_wait(window->core));
 }

@@ -298,7 +298,7 @@ static int finish(struct construction *work, struct trma_face_team *team, MPI_Wi
         return MPI_ERR_NO_MEM;
     }
     trma_host()->Comm_group(making->comm, &window->group);
-    if (work->core->may_adopt) {
+    if (trma_win_is_adoptable(work->core)) {
         trma_visit_gate = trma_node_gate_self();
     }
     trma_face_team_retain(team);

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct trma_handle trma_handle_none_0;
+struct trma_handle trma_handle_none_1 = {.key = 1};
+
 static struct trma_handle **bucket_of(struct trma_handle_table *table, uintptr_t key) {
-    return &table->buckets[trma_handle_hash(key) % TRMA_HANDLE_BUCKETS];
+    return &table->buckets[trma_handle_hash(key, TRMA_HANDLE_BUCKET_BITS)];
 }
 
 static _Atomic(struct trma_handle *) *slot_of(struct trma_handle_table *table, uintptr_t key) {
-    return &table->cache[trma_handle_hash(key) % TRMA_HANDLE_CACHE];
+    return &table->cache[trma_handle_hash(key, TRMA_HANDLE_CACHE_BITS)];
 }
 
 static struct trma_handle *find_locked(struct trma_handle_table *table, uintptr_t key) {
@@ -21,13 +24,19 @@ static struct trma_handle *find_locked(struct trma_handle_table *table, uintptr_
     return NULL;
 }
 
+static void clear_slot(_Atomic(struct trma_handle *) *slot, struct trma_handle_table *table) {
+    atomic_store_explicit(
+        slot, slot == &table->cache[TRMA_HANDLE_PLACE_1] ? &trma_handle_none_0 : &trma_handle_none_1,
+        memory_order_relaxed);
+}
+
 /* Takes the object out of its bucket and of the cache, and clears its key. Left in the cache it would be what
  * is found for a handle of value 0, which a program may pass by mistake. */
 static void unlink_locked(struct trma_handle_table *table, struct trma_handle *object) {
     uintptr_t key = atomic_load_explicit(&object->key, memory_order_relaxed);
 
     if (key && atomic_load_explicit(slot_of(table, key), memory_order_relaxed) == object) {
-        atomic_store_explicit(slot_of(table, key), NULL, memory_order_relaxed);
+        clear_slot(slot_of(table, key), table);
     }
     for (struct trma_handle **link = bucket_of(table, key); key && *link; link = &(*link)->next) {
         if (*link == object) {

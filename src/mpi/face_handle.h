@@ -9,29 +9,51 @@
 
 /*
  * A table from the host's handles (window, datatype) to our objects, made for look-up: a direct-mapped cache
- * in front of a hash table under a mutex. The cache is read without any lock, also while other threads create
- * and free. That is safe because objects are never given back to the system: a freed one is kept for the
- * next, its key cleared, so that a reader with a stale pointer reads a key that does not match.
+ * in front of a hash table under a mutex. An empty place of the cache holds an object whose key belongs to
+ * another place, so that nothing that is looked for there can match. The cache is read without any lock, also
+ * while other threads create and free. That is safe because objects are never given back to the system: a
+ * freed one is kept for the next, its key cleared, so that a reader with a stale pointer reads a key that
+ * does not match.
  */
 struct trma_handle {
     _Atomic uintptr_t key;    /* the host's handle; 0: not in use (no MPI has a handle of value 0) */
     struct trma_handle *next; /* in its bucket, or among the free ones; under the mutex */
 };
 
-enum { TRMA_HANDLE_CACHE = 256, TRMA_HANDLE_BUCKETS = 4096 };
+enum {
+    TRMA_HANDLE_CACHE_BITS = 8,
+    TRMA_HANDLE_BUCKET_BITS = 12,
+    TRMA_HANDLE_CACHE = 1 << TRMA_HANDLE_CACHE_BITS,
+    TRMA_HANDLE_BUCKETS = 1 << TRMA_HANDLE_BUCKET_BITS
+};
 
 struct trma_handle_table {
-    _Atomic(struct trma_handle *) cache[TRMA_HANDLE_CACHE];
+    _Atomic(struct trma_handle *) cache[TRMA_HANDLE_CACHE]; /* never NULL */
     struct trma_handle *buckets[TRMA_HANDLE_BUCKETS];
     struct trma_handle *unused;
     size_t object_size; /* of the object that starts with the struct trma_handle */
     pthread_mutex_t mutex;
 };
 
-/* Fibonacci hashing: MPICH's handles differ in their low bits, Open MPI's are addresses. */
-static inline size_t trma_handle_hash(uintptr_t key) {
-    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+/* A number of so many bits. Fibonacci hashing: MPICH's handles differ in their low bits, Open MPI's are
+ * addresses. */
+static inline size_t trma_handle_hash(uintptr_t key, unsigned bits) {
+    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
 }
+
+/* What is in empty places: the key 0 belongs to the first place, the key 1 to that of TRMA_HANDLE_PLACE_1. */
+extern struct trma_handle trma_handle_none_0, trma_handle_none_1;
+
+enum { TRMA_HANDLE_PLACE_1 = 0x9e };
+
+/* The initial value of a table of objects of this type. */
+#define TRMA_HANDLE_TABLE(type)                                                                              \
+    {                                                                                                        \
+        .cache = {[0 ... TRMA_HANDLE_PLACE_1 - 1] = &trma_handle_none_1,                                     \
+                  [TRMA_HANDLE_PLACE_1] = &trma_handle_none_0,                                               \
+                  [TRMA_HANDLE_PLACE_1 + 1 ... TRMA_HANDLE_CACHE - 1] = &trma_handle_none_1},                \
+        .object_size = sizeof(type), .mutex = PTHREAD_MUTEX_INITIALIZER                                      \
+    }
 
 struct trma_handle *trma_handle_find_slow(struct trma_handle_table *table, uintptr_t key);
 
@@ -39,13 +61,14 @@ struct trma_handle *trma_handle_find_slow(struct trma_handle_table *table, uintp
  * and leaves the rest to another function has nothing to save on the stack. */
 static inline struct trma_handle *trma_handle_peek(struct trma_handle_table *table, uintptr_t key) {
     /* Acquire: the object's content was stored before it came into the cache. */
-    struct trma_handle *cached =
-        atomic_load_explicit(&table->cache[trma_handle_hash(key) % TRMA_HANDLE_CACHE], memory_order_acquire);
+    struct trma_handle *cached = atomic_load_explicit(
+        &table->cache[trma_handle_hash(key, TRMA_HANDLE_CACHE_BITS)], memory_order_acquire);
 
-    return __builtin_expect(cached != NULL && atomic_load_explicit(&cached->key, memory_order_acquire) == key,
-                            1)
-               ? cached
-               : NULL;
+    if (!cached) {
+        __builtin_unreachable(); /* the compiler would test what is returned for NULL */
+    }
+    return __builtin_expect(atomic_load_explicit(&cached->key, memory_order_acquire) == key, 1) ? cached
+                                                                                                : NULL;
 }
 
 /* The object of this handle, NULL when it has none. */

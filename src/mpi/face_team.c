@@ -10,8 +10,7 @@
 #include "face_log.h"
 #include "mem/mem_door.h"
 
-struct trma_handle_table trma_comms = {.object_size = sizeof(struct trma_comm),
-                                       .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct trma_handle_table trma_comms = TRMA_HANDLE_TABLE(struct trma_comm);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval = MPI_KEYVAL_INVALID;

@@ -9,11 +9,9 @@
 #include "face_host.h"
 #include "face_log.h"
 
-struct trma_handle_table trma_types = {.object_size = sizeof(struct trma_type),
-                                       .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct trma_handle_table trma_types = TRMA_HANDLE_TABLE(struct trma_type);
 
-struct trma_handle_table trma_ops = {.object_size = sizeof(struct trma_op),
-                                     .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct trma_handle_table trma_ops = TRMA_HANDLE_TABLE(struct trma_op);
 
 static int keyval = MPI_KEYVAL_INVALID;
 

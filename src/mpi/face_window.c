@@ -4,8 +4,7 @@
 #include "face_host.h"
 #include "face_log.h"
 
-struct trma_handle_table trma_windows = {.object_size = sizeof(struct trma_win),
-                                         .mutex = PTHREAD_MUTEX_INITIALIZER};
+struct trma_handle_table trma_windows = TRMA_HANDLE_TABLE(struct trma_win);
 
 int trma_win_raise(struct trma_win *window, int error_class) {
     trma_host()->Win_call_errhandler(window->host.win, error_class);

@@ -247,6 +247,30 @@ enum trma_status window_operate(struct trma_window *window, enum trma_count_kind
     return status;
 }
 
+enum trma_status window_start(struct trma_window *window, const uint32_t *group, uint32_t n) {
+    return trma_win_start_quick(window, group, n) ? TRMA_OK : trma_win_start(window, group, n);
+}
+
+enum trma_status window_complete(struct trma_window *window) {
+    return trma_win_complete_quick(window) ? TRMA_OK : trma_win_complete(window);
+}
+
+enum trma_status window_post(struct trma_window *window, const uint32_t *group, uint32_t n) {
+    return trma_win_post_quick(window, group, n) ? TRMA_OK : trma_win_post(window, group, n);
+}
+
+enum trma_status window_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target) {
+    return trma_win_lock_quick(window, kind, target) ? TRMA_OK : trma_win_lock(window, kind, target);
+}
+
+enum trma_status window_unlock(struct trma_window *window, uint32_t target) {
+    return trma_win_unlock_quick(window, target) ? TRMA_OK : trma_win_unlock(window, target);
+}
+
+enum trma_status window_flush(struct trma_window *window, uint32_t target) {
+    return trma_win_flush_quick(window, target) ? TRMA_OK : trma_win_flush(window, target, false);
+}
+
 enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t at, const int64_t *from,
                             size_t count) {
     /* As an entry point does it; window_get leaves the opening to the long way. */

@@ -118,6 +118,13 @@ void window_close(struct actor *actor, struct stage_window *window);
  */
 enum trma_status window_operate(struct trma_window *window, enum trma_count_kind kind, uint32_t target,
                                 int64_t at, void *origin, void *result, size_t count);
+/* Synchronisation as the face's entry points call it: the short way, and the long one if that was none. */
+enum trma_status window_start(struct trma_window *window, const uint32_t *group, uint32_t n);
+enum trma_status window_complete(struct trma_window *window);
+enum trma_status window_post(struct trma_window *window, const uint32_t *group, uint32_t n);
+enum trma_status window_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
+enum trma_status window_unlock(struct trma_window *window, uint32_t target);
+enum trma_status window_flush(struct trma_window *window, uint32_t target);
 /* put and get as the face issues them: the short way when it is open. */
 enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t at, const int64_t *from,
                             size_t count);

@@ -15,8 +15,7 @@ struct object {
     int number;
 };
 
-static struct trma_handle_table table = {.object_size = sizeof(struct object),
-                                         .mutex = PTHREAD_MUTEX_INITIALIZER};
+static struct trma_handle_table table = TRMA_HANDLE_TABLE(struct object);
 
 static struct object *insert(uintptr_t key, int number) {
     struct object *object = (struct object *)trma_handle_take(&table);
@@ -71,7 +70,7 @@ static void test_zero(void **state) {
     (void)state;
     uintptr_t key = 1;
 
-    while (trma_handle_hash(key) % TRMA_HANDLE_CACHE != trma_handle_hash(0) % TRMA_HANDLE_CACHE) {
+    while (trma_handle_hash(key, TRMA_HANDLE_CACHE_BITS) != trma_handle_hash(0, TRMA_HANDLE_CACHE_BITS)) {
         key++;
     }
     assert_null(find(0));
@@ -83,8 +82,26 @@ static void test_zero(void **state) {
     assert_null(find(key));
 }
 
+/* What fills the empty places of the cache is found by no key, before objects were in them and after. */
+static void test_empty_places(void **state) {
+    enum { KEYS = 5000 };
+    (void)state;
+    for (uintptr_t key = 0; key < KEYS; key++) {
+        assert_null(find(key));
+    }
+    for (uintptr_t key = 1; key < KEYS; key++) {
+        struct object *object = insert(key, (int)key);
+        assert_ptr_equal(find(key), object);
+        trma_handle_give(&table, &object->handle);
+        assert_null(find(key));
+        assert_null(find(0));
+        assert_null(find(1));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty_places),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_same_key),
         cmocka_unit_test(test_zero),

@@ -58,8 +58,9 @@ static unsigned puts_until_mapped(struct actor *actor, struct earning *earning, 
     if (actor->me == OWNER) {
         for (uint64_t seen = 0; seen < most;) {
             seen = scene_get(actor->scene, SIGN);
-            CHECK(trma_win_lock(window, TRMA_LOCK_UNCHECKED, OWNER) == TRMA_OK); /* a call that looks */
-            CHECK(trma_win_unlock(window, OWNER) == TRMA_OK);
+            CHECK(window_lock(window, TRMA_LOCK_SHARED, OWNER) == TRMA_OK); /* a call that looks */
+            CHECK(window_unlock(window, OWNER) == TRMA_OK);
+            CHECK(!trma_win_is_adoptable(window) || !trma_win_adopt_is_due(window));
             scene_set(actor->scene, SIGN + 1, seen);
             sched_yield();
         }

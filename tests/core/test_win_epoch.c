@@ -83,8 +83,8 @@ static void enter_exposure(struct trma_window *window) {
 }
 
 static void leave_exposure(struct trma_window *window) {
-    CHECK(trma_win_start_quick(window, &myself, 1) == TRMA_OK);
-    CHECK(trma_win_complete_quick(window) == TRMA_OK);
+    CHECK(window_start(window, &myself, 1) == TRMA_OK);
+    CHECK(window_complete(window) == TRMA_OK);
     CHECK(trma_win_wait(window) == TRMA_OK);
 }
 
@@ -123,11 +123,11 @@ static enum trma_status call_post(struct trma_window *window) {
 }
 
 static enum trma_status call_start_quick(struct trma_window *window) {
-    return trma_win_start_quick(window, &myself, 1);
+    return window_start(window, &myself, 1);
 }
 
 static enum trma_status call_post_quick(struct trma_window *window) {
-    return trma_win_post_quick(window, &myself, 1);
+    return window_post(window, &myself, 1);
 }
 
 static enum trma_status call_test(struct trma_window *window) {
@@ -188,7 +188,7 @@ static const struct {
     {START, call_start},
     {START, call_start_quick},
     {COMPLETE, trma_win_complete},
-    {COMPLETE, trma_win_complete_quick},
+    {COMPLETE, window_complete},
     {POST, call_post},
     {POST, call_post_quick},
     {WAIT, trma_win_wait},
@@ -258,7 +258,7 @@ static void play_orders(struct actor *actor) {
         states[s].leave(window.core);
         CHECK(trma_win_epoch_is_closed(window.core));
         CHECK(trma_win_complete(window.core) == TRMA_ERR_SYNC);
-        CHECK(trma_win_complete_quick(window.core) == TRMA_ERR_SYNC);
+        CHECK(window_complete(window.core) == TRMA_ERR_SYNC);
         CHECK(states[s].refused & PUT || window.memory[3] == 42);
         window.memory[3] = 0;
     }
@@ -300,8 +300,8 @@ static void play_other_target(struct actor *actor) {
         CHECK(trma_win_start(window.core, &one, 1) == TRMA_OK);
         CHECK(window_put(window.core, 2, 0, &value, 1) == TRMA_ERR_SYNC);
         CHECK(window_put(window.core, 0, 0, &value, 1) == TRMA_ERR_SYNC);
-        CHECK(trma_win_complete_quick(window.core) == TRMA_OK);
-        CHECK(trma_win_start_quick(window.core, &two, 1) == TRMA_OK);
+        CHECK(window_complete(window.core) == TRMA_OK);
+        CHECK(window_start(window.core, &two, 1) == TRMA_OK);
         CHECK(window_put(window.core, 1, 0, &value, 1) == TRMA_ERR_SYNC);
         CHECK(trma_win_complete(window.core) == TRMA_OK);
         /* Empty groups are groups. */
@@ -367,10 +367,10 @@ static void play_rings(struct actor *actor) {
     atomic_fetch_add(&bell->sleepers, 1);
     for (int quick = 0; quick < 2; quick++) {
         unsigned rings = atomic_load(&bell->rings);
-        CHECK((quick ? trma_win_post_quick : trma_win_post)(window.core, &myself, 1) == TRMA_OK);
+        CHECK((quick ? window_post : trma_win_post)(window.core, &myself, 1) == TRMA_OK);
         CHECK(atomic_load(&bell->rings) == rings + 1);
         CHECK(trma_win_start(window.core, &myself, 1) == TRMA_OK);
-        CHECK((quick ? trma_win_complete_quick : trma_win_complete)(window.core) == TRMA_OK);
+        CHECK((quick ? window_complete : trma_win_complete)(window.core) == TRMA_OK);
         CHECK(atomic_load(&bell->rings) == rings + 2);
         CHECK(trma_win_wait(window.core) == TRMA_OK);
     }
@@ -513,13 +513,13 @@ static void play_statistics(struct actor *actor) {
     int64_t values[4] = {1, 2, 3, 4};
 
     if (actor->me == 0) {
-        CHECK(trma_win_lock(window.core, TRMA_LOCK_SHARED, 1) == TRMA_OK);
+        CHECK(window_lock(window.core, TRMA_LOCK_SHARED, 1) == TRMA_OK);
         CHECK(trma_win_quick_address(window.core, 1, 0, 8) == NULL);
         CHECK(window_put(window.core, 1, 0, values, 3) == TRMA_OK);
         CHECK(window_put(window.core, 1, 0, values, 4) == TRMA_OK);
         CHECK(window_put(window.core, 1, 2, values, 4) == TRMA_ERR_RANGE);
         CHECK(window_add(window.core, 1, 0, 1) == TRMA_OK);
-        CHECK(trma_win_unlock(window.core, 1) == TRMA_OK);
+        CHECK(window_unlock(window.core, 1) == TRMA_OK);
         CHECK(atomic_load(&counts->operations[TRMA_COUNT_PUT]) == 2);
         CHECK(atomic_load(&counts->bytes[TRMA_COUNT_PUT]) == 56);
         CHECK(atomic_load(&counts->operations[TRMA_COUNT_ACCUMULATE]) == 1);

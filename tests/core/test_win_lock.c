@@ -25,9 +25,9 @@ static void mix(struct actor *actor, enum play_memory kind) {
         bool exclusive = (round + actor->me) % 3 == 0;
         /* The short ways of entry points and the long ones on the same locks. */
         enum trma_lock_kind lock = exclusive ? TRMA_LOCK_EXCLUSIVE : TRMA_LOCK_SHARED;
-        CHECK((round % 2 ? trma_win_lock_quick(window.core, lock, target)
+        CHECK((round % 2 ? window_lock(window.core, lock, target)
                          : trma_win_lock(window.core, lock, target)) == TRMA_OK);
-        CHECK(trma_win_lock_quick(window.core, TRMA_LOCK_EXCLUSIVE, target) == TRMA_ERR_SYNC);
+        CHECK(window_lock(window.core, TRMA_LOCK_EXCLUSIVE, target) == TRMA_ERR_SYNC);
         CHECK(window_get(window.core, target, FIRST, pair, 2) == TRMA_OK);
         CHECK(trma_win_flush(window.core, target, false) == TRMA_OK);
         CHECK(pair[0] == pair[1]);
@@ -42,9 +42,9 @@ static void mix(struct actor *actor, enum play_memory kind) {
         CHECK(window_fetch_add(window.core, target, COUNTER, 1, &old) == TRMA_OK);
         CHECK(trma_win_flush_all(window.core, true) == TRMA_OK);
         CHECK(old >= 1);
-        CHECK((round % 4 ? trma_win_unlock_quick(window.core, target)
-                         : trma_win_unlock(window.core, target)) == TRMA_OK);
-        CHECK(trma_win_unlock_quick(window.core, target) == TRMA_ERR_SYNC);
+        CHECK((round % 4 ? window_unlock(window.core, target) : trma_win_unlock(window.core, target)) ==
+              TRMA_OK);
+        CHECK(window_unlock(window.core, target) == TRMA_ERR_SYNC);
         scene_add(actor->scene, 0, 2);
         scene_add(actor->scene, 1, exclusive);
     }
@@ -283,9 +283,9 @@ static void play_dead_holder(struct actor *actor) {
         play_check_death(actor, trma_win_lock_all(window.core, false));
     } else {
         play_check_death(actor, trma_win_lock(window.core, TRMA_LOCK_SHARED, 0));
-        play_check_death(actor, trma_win_lock_quick(window.core, TRMA_LOCK_EXCLUSIVE, 0));
+        play_check_death(actor, window_lock(window.core, TRMA_LOCK_EXCLUSIVE, 0));
         /* Other targets can still be locked. */
-        CHECK(trma_win_lock_quick(window.core, TRMA_LOCK_EXCLUSIVE, 2) == TRMA_OK);
+        CHECK(window_lock(window.core, TRMA_LOCK_EXCLUSIVE, 2) == TRMA_OK);
         CHECK(window_add(window.core, 2, 0, 1) == TRMA_OK);
         CHECK(trma_win_unlock(window.core, 2) == TRMA_OK);
     }

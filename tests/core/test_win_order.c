@@ -22,7 +22,7 @@ static void run_into_debt(struct trma_window *window, unsigned round) {
     CHECK(!is_owed());
     switch (round % 3) {
     case 0:
-        CHECK(trma_win_flush_quick(window, 0) || trma_win_flush(window, 0, false) == TRMA_OK);
+        CHECK(window_flush(window, 0) == TRMA_OK);
         break;
     case 1:
         CHECK(trma_win_flush(window, 0, false) == TRMA_OK);
@@ -99,10 +99,10 @@ static void play_synchronisation(struct actor *actor) {
 
     CHECK(trma_win_lock_all(window.core, false) == TRMA_OK);
     run_into_debt(window.core, 0);
-    CHECK(trma_win_lock_quick(other.core, TRMA_LOCK_EXCLUSIVE, 0) == TRMA_OK);
+    CHECK(window_lock(other.core, TRMA_LOCK_EXCLUSIVE, 0) == TRMA_OK);
     CHECK(!is_owed());
     CHECK(window_put(other.core, 0, 0, &value, 1) == TRMA_OK);
-    CHECK(trma_win_unlock_quick(other.core, 0) == TRMA_OK);
+    CHECK(window_unlock(other.core, 0) == TRMA_OK);
     CHECK(is_owed());
     CHECK(trma_win_lock(other.core, TRMA_LOCK_EXCLUSIVE, 0) == TRMA_OK);
     CHECK(!is_owed());
@@ -167,7 +167,7 @@ static void play_at_once(struct actor *actor) {
     trma_win_order_pay();
     trma_win_order_at_once(shared.core);
     check_at_once(shared.core);
-    CHECK(trma_win_flush_quick(shared.core, 0) || trma_win_flush(shared.core, 0, false) == TRMA_OK);
+    CHECK(window_flush(shared.core, 0) == TRMA_OK);
     CHECK(!is_owed());
     CHECK(trma_win_unlock_all(shared.core) == TRMA_OK);
     window_close(actor, &shared);

@@ -39,13 +39,13 @@ static void exchange_with_all(struct actor *actor, enum play_memory kind) {
         for (int64_t i = 0; i < PER_ORIGIN; i++) {
             out[i] = value_of(actor->me, i, round);
         }
-        CHECK(trma_win_post_quick(window.core, others, n) == TRMA_OK);
-        CHECK(trma_win_start_quick(window.core, others, n) == TRMA_OK);
+        CHECK(window_post(window.core, others, n) == TRMA_OK);
+        CHECK(window_start(window.core, others, n) == TRMA_OK);
         for (uint32_t i = 0; i < n; i++) {
             CHECK(window_put(window.core, others[i], actor->me * PER_ORIGIN, out, PER_ORIGIN) == TRMA_OK);
             CHECK(window_get(window.core, others[i], actor->me * PER_ORIGIN, back[i], PER_ORIGIN) == TRMA_OK);
         }
-        CHECK(trma_win_complete_quick(window.core) == TRMA_OK);
+        CHECK(window_complete(window.core) == TRMA_OK);
         for (uint32_t i = 0; i < n; i++) {
             CHECK(memcmp(back[i], out, sizeof out) == 0);
         }
@@ -204,7 +204,7 @@ static void play_run_ahead(struct actor *actor) {
         scene_await(actor->scene, 0, 1);
         for (int i = 0; i < AHEAD; i++) {
             bool done = true;
-            CHECK(trma_win_post_quick(window.core, origins, 2) == TRMA_OK);
+            CHECK(window_post(window.core, origins, 2) == TRMA_OK);
             /* Member 2 closes one epoch at a time, after we have opened ours: member 1's epochs ahead must
              * not be taken for it. */
             CHECK(trma_win_test(window.core, &done) == TRMA_OK);
@@ -213,25 +213,25 @@ static void play_run_ahead(struct actor *actor) {
             CHECK(trma_win_wait(window.core) == TRMA_OK);
             CHECK(window.memory[2] == i + 1);
         }
-        CHECK(trma_win_post_quick(window.core, &origins[0], 1) == TRMA_OK);
+        CHECK(window_post(window.core, &origins[0], 1) == TRMA_OK);
         CHECK(trma_win_wait(window.core) == TRMA_OK);
         CHECK(window.memory[1] == 77);
     } else if (actor->me == 1) {
         int64_t value = 77;
         for (int i = 0; i < AHEAD; i++) {
-            CHECK(trma_win_start_quick(window.core, &zero, 1) == TRMA_OK);
-            CHECK(trma_win_complete_quick(window.core) == TRMA_OK);
+            CHECK(window_start(window.core, &zero, 1) == TRMA_OK);
+            CHECK(window_complete(window.core) == TRMA_OK);
         }
         scene_set(actor->scene, 0, 1);
-        CHECK(trma_win_start_quick(window.core, &zero, 1) == TRMA_OK);
+        CHECK(window_start(window.core, &zero, 1) == TRMA_OK);
         CHECK(window_put(window.core, 0, 1, &value, 1) == TRMA_OK);
-        CHECK(trma_win_complete_quick(window.core) == TRMA_OK);
+        CHECK(window_complete(window.core) == TRMA_OK);
     } else {
         for (int64_t i = 1; i <= AHEAD; i++) {
             scene_await(actor->scene, 1, (uint64_t)i);
-            CHECK(trma_win_start_quick(window.core, &zero, 1) == TRMA_OK);
+            CHECK(window_start(window.core, &zero, 1) == TRMA_OK);
             CHECK(window_put(window.core, 0, 2, &i, 1) == TRMA_OK);
-            CHECK(trma_win_complete_quick(window.core) == TRMA_OK);
+            CHECK(window_complete(window.core) == TRMA_OK);
         }
     }
     window_close(actor, &window);
@@ -302,10 +302,10 @@ static void pass_around(struct actor *actor, enum play_memory memory) {
     int64_t value = actor->me;
 
     for (unsigned round = 1; round <= rounds; round++) {
-        CHECK((round & 1 ? trma_win_post_quick : trma_win_post)(window.core, &left, 1) == TRMA_OK);
-        CHECK((round & 2 ? trma_win_start_quick : trma_win_start)(window.core, &right, 1) == TRMA_OK);
+        CHECK((round & 1 ? window_post : trma_win_post)(window.core, &left, 1) == TRMA_OK);
+        CHECK((round & 2 ? window_start : trma_win_start)(window.core, &right, 1) == TRMA_OK);
         CHECK(window_put(window.core, right, 0, &value, 1) == TRMA_OK);
-        CHECK((round & 4 ? trma_win_complete_quick : trma_win_complete)(window.core) == TRMA_OK);
+        CHECK((round & 4 ? window_complete : trma_win_complete)(window.core) == TRMA_OK);
         CHECK(trma_win_wait(window.core) == TRMA_OK);
         value = window.memory[0];
         CHECK(value == (int64_t)((actor->me + round * (actor->size - 1)) % actor->size));

@@ -46,17 +46,17 @@ static void *lock_own_target(void *argument) {
         int64_t value = -1;
         int64_t old = -1;
         if (round % 2) {
-            CHECK(trma_win_lock(core, TRMA_LOCK_EXCLUSIVE, target) == TRMA_OK);
+            CHECK(window_lock(core, TRMA_LOCK_EXCLUSIVE, target) == TRMA_OK);
             CHECK(window_get(core, target, 0, &value, 1) == TRMA_OK);
-            CHECK(trma_win_flush(core, target, false) == TRMA_OK);
+            CHECK(window_flush(core, target) == TRMA_OK);
             value++;
             CHECK(window_put(core, target, 0, &value, 1) == TRMA_OK);
         } else {
-            CHECK(trma_win_lock(core, TRMA_LOCK_SHARED, target) == TRMA_OK);
+            CHECK(window_lock(core, TRMA_LOCK_SHARED, target) == TRMA_OK);
             CHECK(window_fetch_add(core, target, 0, 1, &old) == TRMA_OK);
             CHECK(old >= 0);
         }
-        CHECK(trma_win_unlock(core, target) == TRMA_OK);
+        CHECK(window_unlock(core, target) == TRMA_OK);
     }
     return NULL;
 }
@@ -89,7 +89,7 @@ static void *operate_everywhere(void *argument) {
             int64_t value = (int64_t)round * 1000 + place;
             int64_t back = -1;
             CHECK(window_put(core, target, place, &value, 1) == TRMA_OK);
-            CHECK(trma_win_flush(core, target, false) == TRMA_OK);
+            CHECK(window_flush(core, target) == TRMA_OK);
             CHECK(window_get(core, target, place, &back, 1) == TRMA_OK);
             CHECK(trma_win_flush_all(core, true) == TRMA_OK);
             CHECK(back == value);
@@ -145,13 +145,13 @@ static void play_deferred(struct actor *actor) {
     unsigned rounds = play_often(400);
 
     if (actor->me == 1) {
-        CHECK(trma_win_start(window.core, &zero, 1) == TRMA_OK);
+        CHECK(window_start(window.core, &zero, 1) == TRMA_OK);
         run_workers(actor, &window, rounds, add_before_post);
-        CHECK(trma_win_complete(window.core) == TRMA_OK);
+        CHECK(window_complete(window.core) == TRMA_OK);
     } else {
         scene_await(actor->scene, 0,
                     1); /* one thread is through, others are not: the post comes in between */
-        CHECK(trma_win_post(window.core, &one, 1) == TRMA_OK);
+        CHECK(window_post(window.core, &one, 1) == TRMA_OK);
         CHECK(trma_win_wait(window.core) == TRMA_OK);
         CHECK(window.memory[0] == (int64_t)rounds * THREADS);
     }
@@ -178,9 +178,9 @@ static void *use_while_waiting(void *argument) {
     } else if (worker->index == 1) {
         scene_await(worker->actor->scene, 0, 1);
         for (unsigned round = 0; round < worker->rounds; round++) {
-            CHECK(trma_win_lock(core, TRMA_LOCK_EXCLUSIVE, 1) == TRMA_OK);
+            CHECK(window_lock(core, TRMA_LOCK_EXCLUSIVE, 1) == TRMA_OK);
             CHECK(window_add(core, 1, 0, 1) == TRMA_OK);
-            CHECK(trma_win_unlock(core, 1) == TRMA_OK);
+            CHECK(window_unlock(core, 1) == TRMA_OK);
         }
         scene_set(worker->actor->scene, 1, 1);
     }
@@ -195,13 +195,13 @@ static void play_guard(struct actor *actor) {
     int64_t value = 7;
 
     if (actor->me == 0) {
-        CHECK(trma_win_post(window.core, &one, 1) == TRMA_OK);
+        CHECK(window_post(window.core, &one, 1) == TRMA_OK);
         run_workers(actor, &window, rounds, use_while_waiting);
     } else {
-        CHECK(trma_win_start(window.core, &zero, 1) == TRMA_OK);
+        CHECK(window_start(window.core, &zero, 1) == TRMA_OK);
         CHECK(window_put(window.core, 0, 1, &value, 1) == TRMA_OK);
         scene_await(actor->scene, 1, 1);
-        CHECK(trma_win_complete(window.core) == TRMA_OK);
+        CHECK(window_complete(window.core) == TRMA_OK);
     }
     CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
     CHECK(actor->me != 1 || window.memory[0] == (int64_t)rounds);
@@ -247,9 +247,9 @@ static void play_dynamic(struct actor *actor) {
         }
     } else {
         scene_await(actor->scene, 0, 1);
-        CHECK(trma_win_lock(window.core, TRMA_LOCK_SHARED, 0) == TRMA_OK);
+        CHECK(window_lock(window.core, TRMA_LOCK_SHARED, 0) == TRMA_OK);
         run_workers(actor, &window, pieces, look_up);
-        CHECK(trma_win_unlock(window.core, 0) == TRMA_OK);
+        CHECK(window_unlock(window.core, 0) == TRMA_OK);
     }
     window_close(actor, &window);
     free(words);

@@ -39,7 +39,7 @@ void trma_node_doorbell_ring(struct trma_doorbell *bell);
 
 /* To be called after the word was stored (release). */
 static inline void trma_node_doorbell_notify(struct trma_doorbell *bell, bool needs_fence) {
-    if (needs_fence) {
+    if (__builtin_expect(needs_fence, 0)) {
         atomic_thread_fence(memory_order_seq_cst);
     } else {
         /* The store and the load below must not be swapped by the compiler; the sleeper's membarrier keeps

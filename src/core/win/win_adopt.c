@@ -73,7 +73,7 @@ static uint64_t price_of(uint64_t size, uint64_t touched) {
 void trma_win_adopt_offer(struct trma_window *window) {
     const struct trma_target *self = &window->targets[window->me];
 
-    window->may_adopt = true;
+    atomic_fetch_or_explicit(&window->special, TRMA_SPECIAL_ADOPTABLE, memory_order_relaxed);
     atomic_store_explicit(&window->words->adopt.price_ns, price_of(self->size, 0), memory_order_relaxed);
 }
 
@@ -111,7 +111,7 @@ static void adopt_window(struct trma_window *window) {
     const char *reason = NULL;
 
     /* Once, whatever comes of it: memory that is refused now would be refused again. */
-    window->may_adopt = false;
+    atomic_fetch_and_explicit(&window->special, (unsigned char)~TRMA_SPECIAL_ADOPTABLE, memory_order_relaxed);
     if (adopt((void *)self->base, self->size, &share, &reason) == TRMA_OK) {
         window->adopted_serial = share.ticket.serial;
         if (share.mapped_low <= self->base && share.mapped_high >= self->base + self->size) {
@@ -129,7 +129,7 @@ void trma_win_adopt_look(struct trma_window *window) {
     struct trma_adopt_words *words = &window->words->adopt;
 
     /* Again: traffic that came while the price was raised may have paid that one, too, and told nobody. */
-    while (window->may_adopt) {
+    while (trma_win_is_adoptable(window)) {
         uint64_t price = atomic_load_explicit(&words->price_ns, memory_order_relaxed);
         uint64_t earned = atomic_load_explicit(&words->earned_ns, memory_order_seq_cst);
         if (earned < price) {

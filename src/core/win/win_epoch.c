@@ -7,7 +7,7 @@
 /* Every synchronisation call comes by here, under the guard: a window whose traffic has earned it is adopted
  * now. */
 static void look_at_account(struct trma_window *window) {
-    if (__builtin_expect(window->may_adopt, 0)) {
+    if (__builtin_expect(trma_win_is_adoptable(window), 0)) {
         trma_win_adopt_look(window);
     }
 }
@@ -59,7 +59,7 @@ static bool is_drained(void *argument) {
 
 /* Where the time of a wait is booked; NULL when nobody wants to know (two clock reads per wait). */
 static uint64_t *book(struct trma_window *window, enum trma_wait_kind kind) {
-    if (!window->counts_operations) {
+    if (!trma_win_is_counted(window)) {
         return NULL;
     }
     window->waits.calls[kind]++;
@@ -97,15 +97,29 @@ static void close_one(struct trma_window *window, uint32_t target) {
     atomic_store_explicit(&window->targets[target].ready, false, memory_order_relaxed);
 }
 
+/* The lock that trma_win_lock_quick has a ticket of; there are no threads. */
+static enum trma_status take_queued_lock(struct trma_window *window, struct trma_target *target,
+                                         enum trma_lock_kind kind) {
+    struct trma_lock *lock = &target->words->lock;
+    const struct trma_waiter *waiter = &window->team->waiter;
+
+    return kind == TRMA_LOCK_EXCLUSIVE
+               ? trma_sync_lock_await(lock, target->ticket, waiter, NULL, NULL)
+               : trma_sync_lock_await_to_share(lock, target->ticket, waiter, NULL, NULL);
+}
+
 /* Takes the target's lock under the guard, which is released while waiting; `lock` says WAITING meanwhile. */
 static enum trma_status take_lock(struct trma_window *window, uint32_t index, enum trma_lock_kind kind,
                                   uint64_t *waited_ns) {
     struct trma_target *target = &window->targets[index];
     const struct trma_waiter *waiter = &window->team->waiter;
     enum trma_status status = TRMA_OK;
+    const bool is_queued = target->lock == TRMA_LOCK_QUEUED;
 
     target->lock = TRMA_LOCK_WAITING;
-    if (kind == TRMA_LOCK_EXCLUSIVE) {
+    if (is_queued) {
+        status = take_queued_lock(window, target, kind);
+    } else if (kind == TRMA_LOCK_EXCLUSIVE) {
         status = trma_sync_lock_exclusive(&target->words->lock, waiter, trma_win_guard(window), waited_ns);
     } else if (kind == TRMA_LOCK_SHARED) {
         status = trma_sync_lock_shared(&target->words->lock, waiter, trma_win_guard(window), waited_ns);
@@ -136,7 +150,7 @@ static void give_lock(struct trma_window *window, uint32_t index) {
 static bool has_posted(const struct trma_window *window, const struct trma_target *target) {
     bool has = trma_sync_pscw_reached(target->posted, target->started);
 
-    if (!has && !target->first_deferred && !window->is_threaded) {
+    if (!has && !target->first_deferred && !trma_win_is_threaded(window)) {
         trma_node_wait_turn(&window->team->waiter);
         has = trma_sync_pscw_reached(target->posted, target->started);
     }
@@ -396,34 +410,13 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done) {
     return TRMA_OK;
 }
 
-enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock_kind kind, uint32_t index,
-                                      uint32_t ticket) {
-    struct trma_target *target = &window->targets[index];
-    const struct trma_waiter *waiter = &window->team->waiter;
-
-    window->access = TRMA_ACCESS_LOCK;
-    window->n_locked++;
-    enum trma_status status =
-        kind == TRMA_LOCK_EXCLUSIVE
-            ? trma_sync_lock_await(&target->words->lock, ticket, waiter, NULL, NULL)
-            : trma_sync_lock_await_to_share(&target->words->lock, ticket, waiter, NULL, NULL);
-    trma_win_order_pay();
-    if (!status) {
-        target->lock = kind;
-        trma_win_epoch_admit(window, index);
-    } else if (--window->n_locked == 0) {
-        close_all(window);
-    }
-    return status;
-}
-
 enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t index) {
     enum trma_status status = TRMA_ERR_SYNC;
 
     trma_win_guard_enter(window);
     look_at_account(window);
     if ((trma_win_epoch_may_begin(window) || window->access == TRMA_ACCESS_LOCK) &&
-        window->targets[index].lock == TRMA_LOCK_NONE) {
+        (window->targets[index].lock == TRMA_LOCK_NONE || window->targets[index].lock == TRMA_LOCK_QUEUED)) {
         window->access = TRMA_ACCESS_LOCK;
         window->n_locked++;
         status = take_lock(window, index, kind, book(window, TRMA_WAIT_LOCK));

@@ -30,12 +30,11 @@ static inline bool trma_win_adopt_is_due(const struct trma_window *window) {
 
 /* True when calls must take the long way: threads need the guard, statistics are wanted, or this process's
  * memory may be adopted now. */
-static inline bool trma_win_is_special(const struct trma_window *window) {
-    /* One look at all three, which lie side by side. */
-    if (__builtin_expect(!window->counts_operations && !window->is_threaded && !window->may_adopt, 1)) {
-        return false;
-    }
-    return window->is_threaded || window->counts_operations || trma_win_adopt_is_due(window);
+static inline bool trma_win_must_go_long(const struct trma_window *window) {
+    const unsigned special = trma_win_special(window);
+
+    return __builtin_expect(special != 0, 0) &&
+           (special != TRMA_SPECIAL_ADOPTABLE || trma_win_adopt_is_due(window));
 }
 
 /* Lets operations to the target go ahead. Under the guard. */
@@ -57,11 +56,15 @@ enum trma_status trma_win_complete(struct trma_window *window);
 enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group, uint32_t n);
 enum trma_status trma_win_wait(struct trma_window *window);
 
-/* Start, complete and post in line with their entry points: short for a group of one. */
-static inline enum trma_status trma_win_start_quick(struct trma_window *window, const uint32_t *group,
-                                                    uint32_t n) {
-    if (trma_win_is_special(window) || n != 1 || !trma_win_epoch_may_begin(window)) {
-        return trma_win_start(window, group, n);
+/*
+ * The short ways of calls, in line with their entry points. True: done, without an error. False: nothing was
+ * done but what the long way of the same name goes on from, which must follow.
+ */
+
+/* Start, complete and post: of a group of one. */
+static inline bool trma_win_start_quick(struct trma_window *window, const uint32_t *group, uint32_t n) {
+    if (trma_win_must_go_long(window) || n != 1 || !trma_win_epoch_may_begin(window)) {
+        return false;
     }
     struct trma_target *target = &window->targets[group[0]];
     window->start_group[0] = group[0];
@@ -69,33 +72,32 @@ static inline enum trma_status trma_win_start_quick(struct trma_window *window, 
     window->access = TRMA_ACCESS_PSCW;
     target->started++;
     target->in_start_group = true;
-    return TRMA_OK;
+    return true;
 }
 
-static inline enum trma_status trma_win_complete_quick(struct trma_window *window) {
+static inline bool trma_win_complete_quick(struct trma_window *window) {
     const uint32_t index = window->start_group[0];
     struct trma_target *target = &window->targets[index];
 
     /* A target is in the group between start and complete alone. */
-    if (trma_win_is_special(window) || window->n_started != 1 || target->first_deferred ||
+    if (trma_win_must_go_long(window) || window->n_started != 1 || target->first_deferred ||
         trma_move_may_be_late()) {
-        return trma_win_complete(window);
+        return false;
     }
     trma_sync_pscw_announce(target->completed, target->started);
-    trma_node_doorbell_notify(window->team->bells[index], window->needs_fence);
     target->in_start_group = false;
     /* Relaxed: no other thread looks. */
     atomic_store_explicit(&target->ready, false, memory_order_relaxed);
     window->n_active = 0;
     window->n_started = 0;
     window->access = TRMA_ACCESS_NONE;
-    return TRMA_OK;
+    trma_node_doorbell_notify(window->team->bells[index], window->needs_fence);
+    return true;
 }
 
-static inline enum trma_status trma_win_post_quick(struct trma_window *window, const uint32_t *group,
-                                                   uint32_t n) {
-    if (trma_win_is_special(window) || n != 1 || window->is_exposed) {
-        return trma_win_post(window, group, n);
+static inline bool trma_win_post_quick(struct trma_window *window, const uint32_t *group, uint32_t n) {
+    if (trma_win_must_go_long(window) || n != 1 || window->is_exposed) {
+        return false;
     }
     struct trma_target *origin = &window->targets[group[0]];
     window->post_group[0] = group[0];
@@ -103,7 +105,7 @@ static inline enum trma_status trma_win_post_quick(struct trma_window *window, c
     window->is_exposed = true;
     trma_sync_pscw_announce(&origin->words->pairs[window->me].posted, ++origin->exposed);
     trma_node_doorbell_notify(window->team->bells[group[0]], window->needs_fence);
-    return TRMA_OK;
+    return true;
 }
 
 /* As wait, but *done says whether the epoch has ended instead of waiting for it. */
@@ -112,18 +114,13 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done);
 enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
 enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
 
-/* Goes on with a lock whose ticket was taken and whose turn has not come. For trma_win_lock_quick. */
-enum trma_status trma_win_lock_queued(struct trma_window *window, enum trma_lock_kind kind, uint32_t target,
-                                      uint32_t ticket);
-
-/* trma_win_lock, in line with the entry point; exclusive or shared. */
-static inline enum trma_status trma_win_lock_quick(struct trma_window *window, enum trma_lock_kind kind,
-                                                   uint32_t index) {
+/* Exclusive or shared. One that is not to be had at once leaves its ticket to trma_win_lock. */
+static inline bool trma_win_lock_quick(struct trma_window *window, enum trma_lock_kind kind, uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
-    if (trma_win_is_special(window) || target->lock != TRMA_LOCK_NONE ||
+    if (trma_win_must_go_long(window) || target->lock != TRMA_LOCK_NONE ||
         (window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_LOCK)) {
-        return trma_win_lock(window, kind, index);
+        return false;
     }
     struct trma_lock *lock = &target->words->lock;
     uint32_t ticket = trma_sync_lock_ask(lock);
@@ -131,10 +128,9 @@ static inline enum trma_status trma_win_lock_quick(struct trma_window *window, e
     if (__builtin_expect(kind == TRMA_LOCK_EXCLUSIVE ? !trma_sync_lock_is_turn(lock, ticket)
                                                      : !trma_sync_lock_is_turn_to_share(lock, ticket),
                          0)) {
-        return trma_win_lock_queued(window, kind, index, ticket);
-    }
-    if (kind == TRMA_LOCK_SHARED) {
-        trma_sync_lock_admit(lock, window->needs_fence);
+        target->lock = TRMA_LOCK_QUEUED;
+        target->ticket = ticket;
+        return false;
     }
     window->access = TRMA_ACCESS_LOCK;
     window->n_locked++;
@@ -142,18 +138,20 @@ static inline enum trma_status trma_win_lock_quick(struct trma_window *window, e
     window->active[window->n_active++] = index;
     /* Relaxed: no other thread looks. */
     atomic_store_explicit(&target->ready, true, memory_order_relaxed);
-    return TRMA_OK;
+    if (kind == TRMA_LOCK_SHARED) {
+        trma_sync_lock_admit(lock, window->needs_fence);
+    }
+    return true;
 }
 
-/* trma_win_unlock, in line with the entry point: short for the one lock that is held. */
-static inline enum trma_status trma_win_unlock_quick(struct trma_window *window, uint32_t index) {
+/* Of the one lock that is held. */
+static inline bool trma_win_unlock_quick(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
-
     const enum trma_lock_kind kind = target->lock;
 
-    if (trma_win_is_special(window) || (kind != TRMA_LOCK_EXCLUSIVE && kind != TRMA_LOCK_SHARED) ||
+    if (trma_win_must_go_long(window) || (kind != TRMA_LOCK_EXCLUSIVE && kind != TRMA_LOCK_SHARED) ||
         window->n_locked != 1 || trma_move_may_be_late() || --window->until_look == 0) {
-        return trma_win_unlock(window, index);
+        return false;
     }
     atomic_store_explicit(&target->ready, false, memory_order_relaxed);
     target->lock = TRMA_LOCK_NONE;
@@ -166,7 +164,7 @@ static inline enum trma_status trma_win_unlock_quick(struct trma_window *window,
     } else {
         trma_sync_unlock_shared(&target->words->lock, window->needs_fence);
     }
-    return TRMA_OK;
+    return true;
 }
 
 /*
@@ -181,11 +179,11 @@ enum trma_status trma_win_unlock_all(struct trma_window *window);
 enum trma_status trma_win_flush(struct trma_window *window, uint32_t target, bool local);
 enum trma_status trma_win_flush_all(struct trma_window *window, bool local);
 
-/* The short way of a flush, in line with the entry point. False: not all was done, take trma_win_flush. */
+/* Not of a local one, which does less. */
 static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t target) {
     struct trma_target *at = &window->targets[target];
 
-    if (trma_win_is_special(window) ||
+    if (trma_win_must_go_long(window) ||
         (window->access != TRMA_ACCESS_LOCK_ALL &&
          (window->access != TRMA_ACCESS_LOCK || at->lock == TRMA_LOCK_NONE)) ||
         trma_move_may_be_late()) {
@@ -217,7 +215,7 @@ bool trma_win_epoch_open_late(struct trma_window *window, uint32_t target);
 static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
-    if (window->is_threaded || target->first_deferred ||
+    if (trma_win_is_threaded(window) || target->first_deferred ||
         atomic_load_explicit(&target->ready, memory_order_relaxed)) {
         return false;
     }

@@ -176,7 +176,7 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
         return false;
     }
     book_private(window, index, size, false, trma_node_help_received() - before);
-    if (window->counts_operations) {
+    if (trma_win_is_counted(window)) {
         trma_win_count(&target->counts, is_put ? TRMA_COUNT_PUT : TRMA_COUNT_GET, size);
     }
     return true;
@@ -192,7 +192,7 @@ enum trma_status trma_win_operation_issue(struct trma_window *window, const stru
     if (!status) {
         status = find_path(window, rma, &path);
     }
-    if (!status && window->counts_operations) {
+    if (!status && trma_win_is_counted(window)) {
         trma_win_count(&target->counts, rma->kind, rma->place.layout->size * rma->place.count);
     }
     if (!status && !is_open) {

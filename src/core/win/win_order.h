@@ -60,11 +60,10 @@ static inline void trma_win_order_flush(struct trma_window *window) {
         atomic_thread_fence(memory_order_acq_rel);
         return;
     }
-    if (!window->fences_at_once) { /* else it stays set */
-        atomic_store_explicit(&window->has_stored, false, memory_order_relaxed);
-    }
     atomic_thread_fence(memory_order_acq_rel);
     trma_win_order_owe(window);
+    /* What was stored by the program itself is noted nowhere: there it stays set. */
+    atomic_store_explicit(&window->has_stored, window->fences_at_once, memory_order_relaxed);
 }
 
 /* For an unlock, which promises what a flush does; giving a shared lock is an atomic instruction. That who

@@ -75,7 +75,7 @@ void trma_win_target_map(struct trma_window *window, uint32_t index, const struc
     target->path.helper = NULL;
     target->path_reason =
         target->is_whole ? NULL : "pages at the window's edges are shared with other data of the target";
-    if (!window->is_dynamic && !window->counts_operations) {
+    if (!window->is_dynamic && !trma_win_is_counted(window)) {
         target->quick_low = share->mapped_low - target->base;
         target->quick_local = target->path.local;
         /* Release: a thread that sees the span sees the place. */
@@ -188,11 +188,11 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     window->adopted_serial = cards[team->me].adopted;
     window->adopt_reason = cards[team->me].adopt_reason;
     window->is_dynamic = options->is_dynamic;
-    window->is_threaded = options->is_threaded;
+    atomic_init(&window->special, (options->is_threaded ? TRMA_SPECIAL_THREADED : 0) |
+                                      (options->counts_operations ? TRMA_SPECIAL_COUNTED : 0));
     if (options->is_threaded) {
         trma_win_order_at_once(window);
     }
-    window->counts_operations = options->counts_operations;
     for (uint32_t i = 0; i < team->size && !status; i++) {
         status = map_words(window, i, &cards[i]);
         if (!status) {

@@ -57,7 +57,8 @@ enum trma_lock_kind {
     TRMA_LOCK_SHARED,
     TRMA_LOCK_EXCLUSIVE,
     TRMA_LOCK_UNCHECKED, /* an epoch without a lock (assertion NOCHECK) */
-    TRMA_LOCK_WAITING    /* another thread of this process is about to get it */
+    TRMA_LOCK_WAITING,   /* another thread of this process is about to get it */
+    TRMA_LOCK_QUEUED     /* trma_win_lock_quick has a ticket, by which trma_win_lock must go on */
 };
 
 enum trma_access {
@@ -69,6 +70,13 @@ enum trma_access {
 };
 
 struct trma_deferred;
+
+/* Why calls on a window must take the long way. */
+enum trma_special {
+    TRMA_SPECIAL_COUNTED = 1,  /* statistics are wanted */
+    TRMA_SPECIAL_THREADED = 2, /* several threads may call at once: the guard is used */
+    TRMA_SPECIAL_ADOPTABLE = 4 /* this process's memory is private and may earn its adoption */
+};
 
 /* This process's view of one member. Private. */
 struct trma_target {
@@ -97,6 +105,7 @@ struct trma_target {
     uint64_t memory_serial;          /* of the mapped region behind path, 0 when none */
     struct trma_peer *memory_owner;  /* whose region that is */
     uint32_t exposed;                /* exposure epochs opened for it as an origin */
+    uint32_t ticket;                 /* while `lock` says QUEUED */
     struct trma_acc_context updates; /* for accumulates to it */
     unsigned adopt_version;          /* of what the target published about its adoption */
     struct trma_helper *helper;      /* by which it is asked for help; made when needed, kept until the end */
@@ -108,22 +117,25 @@ struct trma_target {
     bool may_help;           /* small transfers may be asked for (node_help.h) */
     bool is_whole;           /* the whole memory of the target is mapped */
     const char *path_reason; /* why it is not mapped, in a user's words; NULL when it is */
+    char padding[64];        /* to a power of two */
 };
+
+_Static_assert((sizeof(struct trma_target) & (sizeof(struct trma_target) - 1)) == 0,
+               "a power of two: its place is one shift away");
 
 struct trma_window {
     /* The first cache line, as in trma_target. */
-    _Alignas(64) bool counts_operations; /* statistics are wanted */
-    bool is_threaded;                    /* several threads may call at once: the guard is used */
-    bool may_adopt;                      /* this process's memory is private and may earn its adoption */
+    _Alignas(64) atomic_uchar special; /* a sum of enum trma_special: one look at all of them. Relaxed:
+                                          what changes, changes under the guard */
     atomic_bool has_stored; /* some may have stored since the last flush: the next one must order that */
     bool fences_at_once;    /* its flushes do not leave the fence to later loads: see win_order.h */
     bool needs_fence;       /* the team's waiter's: whoever notifies makes the fence */
     bool fence_used;        /* operations were issued since the last fence */
     bool is_exposed;        /* between post and wait */
     enum trma_access access;
-    uint32_t until_look; /* flushes and unlocks until the clock is read: see must_look */
     uint32_t n_locked;
-    uint32_t n_active; /* targets whose `ready` is set in this epoch */
+    uint32_t until_look; /* flushes and unlocks until the clock is read: see must_look */
+    uint32_t n_active;   /* targets whose `ready` is set in this epoch */
     uint32_t *active;
     uint32_t n_started; /* the group of start */
     uint32_t n_posted;  /* the group of post */
@@ -198,21 +210,38 @@ void trma_win_target_map(struct trma_window *window, uint32_t target, const stru
  * memory). */
 const char *trma_win_target_path_name(const struct trma_window *window, uint32_t target);
 
+/* Why calls on this window must take the long way: a sum of enum trma_special. */
+static inline unsigned trma_win_special(const struct trma_window *window) {
+    return atomic_load_explicit(&window->special, memory_order_relaxed);
+}
+
+static inline bool trma_win_is_counted(const struct trma_window *window) {
+    return trma_win_special(window) & TRMA_SPECIAL_COUNTED;
+}
+
+static inline bool trma_win_is_threaded(const struct trma_window *window) {
+    return trma_win_special(window) & TRMA_SPECIAL_THREADED;
+}
+
+static inline bool trma_win_is_adoptable(const struct trma_window *window) {
+    return trma_win_special(window) & TRMA_SPECIAL_ADOPTABLE;
+}
+
 static inline void trma_win_guard_enter(struct trma_window *window) {
-    if (window->is_threaded) {
+    if (trma_win_is_threaded(window)) {
         pthread_mutex_lock(&window->guard);
     }
 }
 
 static inline void trma_win_guard_leave(struct trma_window *window) {
-    if (window->is_threaded) {
+    if (trma_win_is_threaded(window)) {
         pthread_mutex_unlock(&window->guard);
     }
 }
 
 /* The mutex that waits must release, NULL when threads do not matter. */
 static inline pthread_mutex_t *trma_win_guard(struct trma_window *window) {
-    return window->is_threaded ? &window->guard : NULL;
+    return trma_win_is_threaded(window) ? &window->guard : NULL;
 }
 
 #endif

@@ -14,13 +14,12 @@ from runner import ALONE, WITH
 
 
 def alternate(hosts, launches, jobs_of):
-    """The jobs of every launch, host by host, alone and with TrueRMA in turns: A B A B.
-    `jobs_of(host, variant, launch)` gives a list."""
+    """The jobs of every launch, part by part of the experiment and host by host, alone and with TrueRMA in turns: peers
+    run as near to each other as can be. `jobs_of(host, variant, launch)` gives a list, as long for all."""
     ordered = []
     for launch in launches:
-        for host in hosts:
-            pairs = zip(jobs_of(host, ALONE, launch), jobs_of(host, WITH, launch))
-            ordered += [job for pair in pairs for job in pair]
+        parts = zip(*(jobs_of(host, variant, launch) for host in hosts for variant in (ALONE, WITH)))
+        ordered += [job for part in parts for job in part]
     return ordered
 
 

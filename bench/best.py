@@ -45,6 +45,19 @@ def cells_of(results, hosts):
     return cells
 
 
+def beside(value):
+    """How many times the limit's time a value takes that was sampled in turns with it, or None."""
+    times = [cell["beside"] for cell in value.launches if "beside" in cell]
+    return statistics.median(times) if times else None
+
+
+def share_by_limits(values, best):
+    """The worst share of the best's time when each is told in multiples of its own launch's limit: what is left of a
+    difference that the machine made."""
+    times = [times for value in values if (times := beside(value))]
+    return f"{max(times) / beside(best):.2f}" if times and beside(best) else "–"
+
+
 def geometric(numbers):
     return math.exp(sum(map(math.log, numbers)) / len(numbers))
 
@@ -69,7 +82,8 @@ def best_tables(results, titles):
             fastest.setdefault(column, []).append(ours[column].spread("min")[0] / value.spread("min")[0])
         if any(share > 1 for share in shares.values()):
             slower.append([name_of(fields), titles[best], value_text(value),
-                           *(f"{shares[c]:.2f}" if c in shares else "–" for c in columns)])
+                           *(f"{shares[c]:.2f}" if c in shares else "–" for c in columns),
+                           share_by_limits(ours.values(), value)])
     everything = groups.pop(("all", "", ""), {})
     rows = [[*group, *(share_text(shares.get(column)) for column in columns)] for group, shares in groups.items()]
     rows.append(["all", "", "", *(share_text(everything.get(column)) for column in columns)])
@@ -80,8 +94,9 @@ def best_tables(results, titles):
         return []
     return [Table("Against the best MPI alone", f"{note}; geometric mean over the cells, in brackets the worst",
                   ["experiment", "synchronisation", "operation", *head], rows, 3),
-            Table("Against the best MPI alone: cells that are slower", note, ["cell", "best alone", "its time", *head],
-                  slower, 2)]
+            Table("Against the best MPI alone: cells that are slower", f"{note}; last, the worst of them when every time is told "
+                  "in multiples of that of the limit in the same launch (the exchange by hand, memcpy), where there is one",
+                  ["cell", "best alone", "its time", *head, "by limits"], slower, 2)]
 
 
 def hot_tables(results, titles):
@@ -121,10 +136,10 @@ def beside_rows(results, titles, modes, sizes, text):
              if fields["mode"] in modes and sizes(fields["size"])]
     for fields in sorted(order, key=lambda f: (modes.index(f["mode"]), list(OPERATIONS).index(f["op"]), f["size"])):
         values = [results.find(host, WITH, **dict(fields, flavour=flavour)) for host in titles for flavour, _ in FLAVOURS]
-        shares = [[cell["beside"] for cell in value.launches if "beside" in cell] if value else [] for value in values]
+        shares = [beside(value) if value else None for value in values]
         if any(shares):
             rows.append([MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
-                         *(text(statistics.median(share)) if share else "–" for share in shares)])
+                         *(text(share) if share else "–" for share in shares)])
     return rows
 
 

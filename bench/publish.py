@@ -38,7 +38,7 @@ def read(path):
 
 def read_all(paths):
     """The machine and the runs of several files, which must come from one machine and the same MPIs. Of a program that
-    two of them ran the last file's runs count: the demo's short ones come first."""
+    two of them ran the last file's runs count: the demo's short ones come first. Runs on a busy machine are left out."""
     machine, runs = None, []
     for path in paths:
         its_machine, its_runs = read(path)
@@ -47,7 +47,7 @@ def read_all(paths):
         machine = with_hosts_of(machine, its_machine)
         programs = {run["job"]["program"] for run in its_runs}
         runs = [run for run in runs if run["job"]["program"] not in programs or run["file"] != paths[0]]
-        runs += [{**run, "file": path} for run in its_runs]
+        runs += [{**run, "file": path} for run in its_runs if not run["outcome"]["busy"]]
     return machine, runs
 
 
@@ -117,7 +117,7 @@ def main():
     else:
         missing.append("Scientific codes")
     lines = ["# Results", "", "Written by `make results` from the suite's own output; how each number is defined: "
-             "[bench/README.md](../bench/README.md). `~` marks what was measured while other processes used the machine, "
+             "[bench/README.md](../bench/README.md). `~` marks scientific codes that ran while other processes used the machine, "
              "`≈` what was measured only while the machine's two CPUs were far from each other (a virtual machine's are moved about) or other "
              "tenants used their cores.", "",
              *facts(machine), *([f"- Not measured here: {'; '.join(missing)}"] if missing else []), "", *body]

@@ -35,16 +35,18 @@ struct trma_handle_table {
     pthread_mutex_t mutex;
 };
 
+#define TRMA_HANDLE_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
 /* A number of so many bits. Fibonacci hashing: MPICH's handles differ in their low bits, Open MPI's are
  * addresses. */
 static inline size_t trma_handle_hash(uintptr_t key, unsigned bits) {
-    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+    return (size_t)((uint64_t)key * TRMA_HANDLE_FACTOR >> (64 - bits));
 }
 
 /* What is in empty places: the key 0 belongs to the first place, the key 1 to that of TRMA_HANDLE_PLACE_1. */
 extern struct trma_handle trma_handle_none_0, trma_handle_none_1;
 
-enum { TRMA_HANDLE_PLACE_1 = 0x9e };
+enum { TRMA_HANDLE_PLACE_1 = (int)(TRMA_HANDLE_FACTOR >> (64 - TRMA_HANDLE_CACHE_BITS)) };
 
 /* The initial value of a table of objects of this type. */
 #define TRMA_HANDLE_TABLE(type)                                                                              \

@@ -39,14 +39,14 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "skew", "Process skew: the origin's epoch while the target multiplies matrices",
         quick=(("skew", 2, ("--budget-ms", "250")),),
-        full=(("skew", 2, ("--budget-ms", "1000")),),
-        limit=("--mode", "skew,memcpy", "--size", "256K", "--budget-ms", "1000"),
+        full=(("skew", 2, ("--budget-ms", "5000")),),  # some ten epochs of half a second
+        limit=("--mode", "skew,memcpy", "--size", "256K", "--budget-ms", "5000"),
         quick_limit=("--mode", "skew", "--budget-ms", "150"), timeout_s=60),
     Experiment(
         "stall", "First operation on a window while the target computes for 200 ms",
         quick=(("stall", 2, ("--mode", "lock", "--op", "put", "--reps", "1")),
                ("stall", 2, ("--mode", "lock_all", "--reps", "1"))),
-        full=(("stall", 2, ("--reps", "5")),), limit=("--mode", "memcpy", "--size", "8"), timeout_s=60),
+        full=(("stall", 2, ("--reps", "5")),), limit=("--mode", "memcpy,update", "--size", "8"), timeout_s=60),
     Experiment(
         "latency", "Latency of one operation with its synchronisation",
         quick=(("latency", 2, ("--mode", "pscw,fence,lock,lock_all", "--op", "put,get", "--size", SMALL,
@@ -58,8 +58,8 @@ EXPERIMENTS = {e.name: e for e in (
                                       ("accumulate,fetch_and_op,compare_and_swap",
                                        ("pscw", "fence", "lock", "lock_all")))
                    for mode in modes),
-        limit=("--mode", "exchange,memcpy,cma"),
-        quick_limit=("--mode", "exchange", "--size", SMALL, "--budget-ms", "60"), timeout_s=240, placements=True),
+        limit=("--mode", "exchange,memcpy,update,cma"),
+        quick_limit=("--mode", "exchange", "--op", "put,get", "--size", SMALL, "--budget-ms", "60"), timeout_s=240, placements=True),
     Experiment(
         "oversubscribed", f"More ranks than cores: post and wait of a target of {OVERSUBSCRIBED_ORIGINS} origins",
         quick=_ranks("sync", (1 + OVERSUBSCRIBED_ORIGINS,), "--mode", "fan_in", "--reps", "15", "--budget-ms", "120"),
@@ -68,19 +68,20 @@ EXPERIMENTS = {e.name: e for e in (
         "rate", "Bandwidth of 32 operations per epoch, and message rate",
         full=(*(("rate", 2, ("--mode", mode, *SHORT, *WARM)) for mode in ("pscw", "lock_all")),
               ("rate", 2, ("--mode", "lock_all", "--size", "8", "--values", "1024", *SHORT, *WARM))),
-        limit=("--mode", "exchange,memcpy", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), timeout_s=240),
+        limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), timeout_s=240),
     Experiment(
         "sync", "Cost of synchronisation without data",
-        full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), limit=("--mode", "exchange", "--size", "8"), timeout_s=240),
+        full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), limit=("--mode", "exchange", "--op", "put", "--size", "8"), timeout_s=240),
     Experiment(
         "contend", "k origins update one target",
         full=_ranks("contend", (2, 3, 5, 9), *WARM), timeout_s=240),
     Experiment(
         "overlap", "Computation hidden behind an epoch",
-        full=(("overlap", 2, ()),), timeout_s=240),
+        full=(("overlap", 2, ()),),
+        limit=("--mode", "overlap", "--size", "8,4K,64K,256K,1M,4M", "--values", "100,200,400"), timeout_s=240),
     Experiment(
         "aggregate", "Bandwidth of k origins into one target",
-        full=_ranks("aggregate", (2, 3, 4, 5, 8), *WARM), limit=("--mode", "exchange,memcpy", "--size", "64K,512K"),
+        full=_ranks("aggregate", (2, 3, 4, 5, 8), *WARM), limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "64K,512K"),
         timeout_s=240),
     Experiment(
         "window", "Creation and freeing of a window, and its memory",

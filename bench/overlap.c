@@ -9,6 +9,7 @@
  * here it slows down by some hundredths then, which is not the communication's doing. The three are measured
  * in turns, and the overlap is the median of what each turn gives: a machine that is a twentieth slower for
  * T_total than it was for T_comp would hide a fifth of T_comm less with four times as much to compute. */
+#include "common/hidden.h"
 #include "common/transfer.h"
 
 #include <stdio.h>
@@ -62,22 +63,8 @@ static long check(void *context) {
     return transfer_check(overlap->transfer, false);
 }
 
-enum { COMM, COMP, TOTAL, TASKS };
-
-/* Of each turn's samples, which this rank has taken: medians of the overlap and of the times. */
-static void conclude(struct bench_samples *samples, double *overlap, double *comm, double *comp) {
-    static struct bench_samples overlaps;
-    overlaps.count = 0;
-    for (int i = 0; i < samples[TOTAL].count; i++)
-        bench_sample(&overlaps, (samples[COMM].us[i] + samples[COMP].us[i] - samples[TOTAL].us[i]) /
-                                    samples[COMM].us[i]);
-    *overlap = bench_median(&overlaps);
-    *comm = bench_median(&samples[COMM]);
-    *comp = bench_median(&samples[COMP]);
-}
-
 static void measure(const struct bench *bench, const char *mode, const char *flavour, size_t size) {
-    static struct bench_samples samples[TASKS];
+    static struct bench_samples samples[BENCH_OVERLAP_TASKS];
     struct transfer transfer;
     struct bench_window window;
     MPI_Group world;
@@ -89,31 +76,23 @@ static void measure(const struct bench *bench, const char *mode, const char *fla
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &transfer.peer, &epoch.peer);
     struct overlap computation = epoch, both = epoch;
-    const struct bench_task tasks[TASKS] = {{.context = &epoch, .run = run, .check = check},
-                                            {.context = &computation, .run = run_computation},
-                                            {.context = &both, .run = run, .check = check}};
-    bench_run(bench, &tasks[COMM], samples);
+    const struct bench_task tasks[BENCH_OVERLAP_TASKS] = {{.context = &epoch, .run = run, .check = check},
+                                                          {.context = &computation, .run = run_computation},
+                                                          {.context = &both, .run = run, .check = check}};
+    bench_run(bench, &tasks[BENCH_COMM], samples);
     double wanted = bench_median(samples);
     MPI_Bcast(&wanted, 1, MPI_DOUBLE, side, MPI_COMM_WORLD);
     for (int v = 0; v < bench->options.values.count; v++) {
         double percent = (double)bench->options.values.item[v];
-        double result[3];                                /* overlap, T_comm, T_comp, of the side */
         computation.compute_us = wanted * percent / 100; /* on both ranks */
         both.compute_us = bench->rank == side ? computation.compute_us : 0;
-        bench_run_in_turns(bench, tasks, TASKS, samples);
-        conclude(samples, &result[0], &result[1], &result[2]);
-        MPI_Bcast(result, 3, MPI_DOUBLE, side, MPI_COMM_WORLD);
+        bench_run_in_turns(bench, tasks, BENCH_OVERLAP_TASKS, samples);
+        struct bench_overlap result = bench_overlap_of(samples); /* of the side's clock */
+        MPI_Bcast(&result, sizeof result, MPI_BYTE, side, MPI_COMM_WORLD);
         struct bench_cell cell = {.mode = "pscw", .op = "put", .side = mode, .flavour = flavour};
         cell.size = (long long)size;
-        cell.extra[0].name = "comp_percent";
-        cell.extra[0].value = percent;
-        cell.extra[1].name = "comm_us";
-        cell.extra[1].value = result[1];
-        cell.extra[2].name = "comp_us";
-        cell.extra[2].value = result[2];
-        cell.extra[3].name = "overlap";
-        cell.extra[3].value = result[0];
-        bench_emit(bench, &cell, &samples[TOTAL], side);
+        bench_overlap_note(&cell, percent, &result);
+        bench_emit(bench, &cell, &samples[BENCH_TOTAL], side);
     }
     MPI_Group_free(&epoch.peer);
     MPI_Group_free(&world);

@@ -33,19 +33,18 @@ def numbers_of(results, field, **wanted):
     return sorted({fields[field] for fields in cells_with(results, **wanted) if field in fields})
 
 
-LIMITS = (("exchange", "by hand"), ("memcpy", "memcpy"))
-LIMIT_HEAD = [title for _, title in LIMITS]
-
-
-def limit_columns(results, op, size, field="median_us", modes=("exchange", "memcpy"), **where):
-    """The same bytes by hand: two processes that exchange them over one shared mapping, and memcpy in one process. Empty
-    where that says nothing: for updates, and an exchange where the target is not told (one that is not in `modes`)."""
-    return [number_text(results.limit(mode=mode, op=op, size=size, **where) if mode in modes else None, field, "")
-            for mode, _ in LIMITS]
-
-
+COPIES = ("put", "get")
+COPY_HEAD = ["by hand", "memcpy"]
+LIMIT_HEAD = ["by hand", "memcpy, update"]
 TOLD = ("pscw", "fence")  # the synchronisations that tell the target
-UNTOLD = ("memcpy",)
+
+
+def limit_columns(results, op, size, field="median_us", told=False, **where):
+    """The same operation by hand: by two processes that tell one another over one shared mapping, and within one process.
+    The former is empty where the target is not told."""
+    exchange = results.limit(mode="exchange", op=op, size=size, **where) if told else None
+    within = results.limit(mode="memcpy" if op in COPIES else "update", op=op, size=size, **where)
+    return [number_text(value, field, "") for value in (exchange, within)]
 
 
 def skew_tables(results, titles):
@@ -107,7 +106,7 @@ def stall_tables(results, titles):
             row = [title, sync.format(OPERATIONS[fields["op"]]), size_text(fields["size"])]
             for flavour, _ in FLAVOURS:
                 row += pair_columns(results, host, "stall", mode=fields["mode"], op=fields["op"], flavour=flavour)
-            rows.append(row + limit_columns(results, fields["op"], fields["size"], modes=UNTOLD))
+            rows.append(row + limit_columns(results, fields["op"], fields["size"]))
         rows.append(None)
     head = ["host MPI", "operation", "size", "created: alone", "TrueRMA", "ratio", "allocated: alone", "TrueRMA", "ratio",
             *LIMIT_HEAD]
@@ -135,7 +134,7 @@ def latency_tables_of(results, titles, where):
             row = [MODES[mode], OPERATIONS[op], size_text(size)]
             for flavour, _ in FLAVOURS:
                 row += pair_columns(results, host, "latency", mode=mode, op=op, size=size, flavour=flavour, **where)
-            limits = limit_columns(results, op, size, modes=("exchange", "memcpy") if mode in TOLD else UNTOLD, **where)
+            limits = limit_columns(results, op, size, told=mode in TOLD, **where)
             beside = results.find(host, WITH, bench="latency", mode=mode, op=op, size=size, flavour="memcpy", **where)
             if beside:  # in turns with these very cells
                 limits[-1] = number_text(beside, "median_us", "")
@@ -319,17 +318,20 @@ GENERIC = {
 }
 
 
-LIMITED = {"rate": LIMIT_HEAD, "aggregate": LIMIT_HEAD, "sync": LIMIT_HEAD[:1]}
+LIMITED = {"rate": COPY_HEAD, "aggregate": COPY_HEAD, "sync": COPY_HEAD[:1], "overlap": COPY_HEAD[:1]}
 
 
 def generic_limits(results, bench, fields, field):
-    """Of transfers the same bytes; of synchronisation without data a word to the other process by hand."""
+    """Of transfers the same bytes; of synchronisation without data a word to the other process by hand; of overlap the same
+    side's by hand."""
     if bench == "sync":
-        return limit_columns(results, "put", 8, field)[:1]
+        return limit_columns(results, "put", 8, field, told=True)[:1]
+    if bench == "overlap":
+        where = {name: fields[name] for name in ("side", "size", "comp_percent")}
+        return [number_text(results.limit(mode="overlap", **where), field, "")]
     if bench not in LIMITED:
         return []
-    told = fields.get("mode", "pscw") in TOLD
-    return limit_columns(results, fields.get("op", "put"), fields["size"], field, ("exchange", "memcpy") if told else UNTOLD)
+    return limit_columns(results, fields.get("op", "put"), fields["size"], field, told=fields.get("mode", "pscw") in TOLD)
 
 
 def generic_tables(results, titles, bench):

@@ -167,6 +167,16 @@ static inline uintptr_t trma_operation_place(const struct trma_target *target, c
     return target->path.mapped_low + (uintptr_t)(local - target->path.local);
 }
 
+/* The sum of an integer of 8 bytes by an origin that is alone there. False: nothing was done. */
+static inline bool trma_operation_add_alone(const struct trma_target *target, const void *origin_addr,
+                                            void *result_addr, void *local) {
+    if (target->lock != TRMA_LOCK_EXCLUSIVE) {
+        return false;
+    }
+    trma_win_order_pay();
+    return trma_acc_alone_add(&target->updates, origin_addr, result_addr, local);
+}
+
 /* False: nothing was done, take the long way. */
 static inline bool trma_operation_quick_update(struct trma_win *window, const void *origin_addr,
                                                void *result_addr, const struct trma_type *type,
@@ -178,6 +188,11 @@ static inline bool trma_operation_quick_update(struct trma_win *window, const vo
         return false;
     }
     const struct trma_target *target = &window->core->targets[target_rank];
+    if (op->operation == TRMA_OPERATION_SUM && trma_acc_singles_is_word(type->element) &&
+        trma_operation_add_alone(target, origin_addr, result_addr, local)) {
+        *code = MPI_SUCCESS;
+        return true;
+    }
     /* A sum is always an atomic instruction; the others may only look. */
     if (op->operation != TRMA_OPERATION_SUM || !TRMA_ATOMICS_ARE_FENCES) {
         trma_win_order_pay();
@@ -192,6 +207,16 @@ static inline bool trma_operation_quick_update(struct trma_win *window, const vo
                                                             type->element, origin_addr, result_addr,
                                                             trma_operation_place(target, local)));
     return true;
+}
+
+/* compare_and_swap likewise. */
+static inline bool trma_operation_swap_alone(const struct trma_target *target, const void *origin_addr,
+                                             const void *compare_addr, void *result_addr, void *local) {
+    if (target->lock != TRMA_LOCK_EXCLUSIVE) {
+        return false;
+    }
+    trma_win_order_pay();
+    return trma_acc_alone_swap(&target->updates, origin_addr, compare_addr, result_addr, local);
 }
 
 /* Where an integer of 8 bytes that an atomic instruction could update lies here; NULL when it is another
@@ -224,10 +249,12 @@ static inline int trma_call_Fetch_and_op(struct trma_win *window, const void *or
         if (!TRMA_ATOMICS_ARE_FENCES) {
             trma_win_order_pay();
         }
+        const struct trma_target *target = &window->core->targets[target_rank];
         /* Signed or not makes no difference to a sum. */
         if (local != NULL &&
-            trma_acc_singles_update(&window->core->targets[target_rank].updates, TRMA_OPERATION_SUM,
-                                    TRMA_ELEMENT_UINT64, origin_addr, result_addr, local)) {
+            (trma_operation_add_alone(target, origin_addr, result_addr, local) ||
+             trma_acc_singles_update(&target->updates, TRMA_OPERATION_SUM, TRMA_ELEMENT_UINT64, origin_addr,
+                                     result_addr, local))) {
             return MPI_SUCCESS;
         }
     }
@@ -248,9 +275,10 @@ static inline int trma_call_Compare_and_swap(struct trma_win *window, const void
     if (!TRMA_ATOMICS_ARE_FENCES) {
         trma_win_order_pay();
     }
-    if (local != NULL &&
-        trma_acc_singles_swap(&window->core->targets[target_rank].updates, TRMA_ELEMENT_UINT64, origin_addr,
-                              compare_addr, result_addr, local)) {
+    const struct trma_target *target = &window->core->targets[target_rank];
+    if (local != NULL && (trma_operation_swap_alone(target, origin_addr, compare_addr, result_addr, local) ||
+                          trma_acc_singles_swap(&target->updates, TRMA_ELEMENT_UINT64, origin_addr,
+                                                compare_addr, result_addr, local))) {
         return MPI_SUCCESS;
     }
     return trma_operation_swap(window, origin_addr, compare_addr, result_addr, type, target_rank,

@@ -226,6 +226,57 @@ static void test_short_ways(void **state) {
     arena_close(arena);
 }
 
+/* Who is alone at the target needs no instruction, in either mode; a flush is told of what was stored. */
+static void check_alone(struct origin *origin, int64_t old, int64_t mine) {
+    char *place = counter_address(origin->arena);
+    atomic_bool has_stored;
+    int64_t result = 0;
+    atomic_init(&has_stored, false);
+    origin->context.has_stored = &has_stored;
+    memcpy(place, &old, sizeof old);
+    assert_true(trma_acc_alone_add(&origin->context, &mine, &result, place));
+    assert_int_equal(result, old);
+    assert_int_equal(counter_of(origin->arena), (int64_t)((uint64_t)old + (uint64_t)mine));
+    assert_true(atomic_exchange(&has_stored, false));
+    memcpy(place, &old, sizeof old);
+    assert_true(trma_acc_alone_swap(&origin->context, &mine, &mine, &result, place));
+    assert_int_equal(result, old);
+    assert_int_equal(counter_of(origin->arena), old);
+    assert_int_equal(atomic_exchange(&has_stored, false), mine == old);
+    assert_true(trma_acc_alone_swap(&origin->context, &mine, &old, &result, place));
+    assert_int_equal(result, old);
+    assert_int_equal(counter_of(origin->arena), mine);
+    assert_true(atomic_load(&has_stored));
+    origin->context.has_stored = NULL;
+}
+
+static void test_alone(void **state) {
+    (void)state;
+    static const int64_t values[] = {0, 1, -1, INT32_MAX, INT64_MIN, INT64_MAX};
+    enum { N_VALUES = sizeof values / sizeof values[0] };
+    struct origin origin;
+    struct arena *arena = begin(&origin);
+    char *place = counter_address(arena);
+    int64_t result = 5;
+    for (unsigned i = 0; i < N_VALUES * N_VALUES; i++) {
+        check_alone(&origin, values[i % N_VALUES], values[i / N_VALUES]);
+    }
+    assert_int_equal(mode_of(arena), TRMA_ACC_LOCKED);
+    memset(place, 0, sizeof(int64_t));
+    count_to_singles(&origin, 1000);
+    for (unsigned i = 0; i < N_VALUES * N_VALUES; i++) {
+        check_alone(&origin, values[i % N_VALUES], values[i / N_VALUES]);
+    }
+    assert_int_equal(mode_of(arena), TRMA_ACC_SINGLES);
+    assert_false(trma_acc_alone_add(&origin.context, &values[1], &result, place + 4));
+    assert_false(trma_acc_alone_swap(&origin.context, &values[1], &values[0], &result, place + 4));
+    origin.context.presence = NULL;
+    assert_false(trma_acc_alone_add(&origin.context, &values[1], &result, place));
+    assert_false(trma_acc_alone_swap(&origin.context, &values[1], &values[0], &result, place));
+    assert_int_equal(result, 5);
+    arena_close(arena);
+}
+
 /* A stripe that somebody holds keeps the domain locked. */
 static void test_held_stripe(void **state) {
     (void)state;
@@ -365,10 +416,15 @@ static void test_hammered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes),         cmocka_unit_test(test_what_ends_it),
-        cmocka_unit_test(test_swaps_and_looks), cmocka_unit_test(test_short_ways),
-        cmocka_unit_test(test_held_stripe),     cmocka_unit_test(test_inside_is_awaited),
-        cmocka_unit_test(test_dead_inside),     cmocka_unit_test(test_membarrier_refused_later),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_what_ends_it),
+        cmocka_unit_test(test_swaps_and_looks),
+        cmocka_unit_test(test_short_ways),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_held_stripe),
+        cmocka_unit_test(test_inside_is_awaited),
+        cmocka_unit_test(test_dead_inside),
+        cmocka_unit_test(test_membarrier_refused_later),
         cmocka_unit_test(test_hammered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

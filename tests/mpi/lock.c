@@ -260,10 +260,65 @@ static void lock_all_and_exclusive(struct check_window *window) {
     }
 }
 
+/* Updates by exclusive locks, which nobody may come between, by shared ones and in lock_all: every one
+ * counts. */
+static void updates_by_any_lock(struct check_window *window) {
+    enum { TURNS = 300, WORD = 44 };
+    const MPI_Aint place = check_disp(window, 0, 8 * WORD);
+    const int64_t one = 1;
+    int64_t added = 0;
+    int64_t all = 0;
+
+    words(window)[WORD] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < TURNS; i++) {
+        int64_t first = -1;
+        int64_t found = -1;
+        switch ((check_rank + i) % 3) {
+        case 0:
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window->win);
+            MPI_Fetch_and_op(&one, &first, MPI_INT64_T, 0, place, MPI_SUM, window->win);
+            MPI_Win_flush(0, window->win);
+            MPI_Accumulate(&one, 1, MPI_INT64_T, 0, place, 1, MPI_INT64_T, MPI_SUM, window->win);
+            MPI_Compare_and_swap(&(int64_t){first + 3}, &(int64_t){first + 2}, &found, MPI_INT64_T, 0, place,
+                                 window->win);
+            MPI_Win_unlock(0, window->win);
+            CHECK_SAME(found, first + 2);
+            added += 3;
+            break;
+        case 1:
+            MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window->win);
+            MPI_Fetch_and_op(&one, &found, MPI_INT64_T, 0, place, MPI_SUM, window->win);
+            MPI_Win_flush(0, window->win);
+            do {
+                first = found;
+                MPI_Compare_and_swap(&(int64_t){first + 1}, &first, &found, MPI_INT64_T, 0, place,
+                                     window->win);
+                MPI_Win_flush(0, window->win);
+            } while (found != first);
+            MPI_Win_unlock(0, window->win);
+            added += 2;
+            break;
+        default:
+            MPI_Win_lock_all(0, window->win);
+            MPI_Accumulate(&one, 1, MPI_INT64_T, 0, place, 1, MPI_INT64_T, MPI_SUM, window->win);
+            MPI_Win_unlock_all(window->win);
+            added++;
+        }
+    }
+    MPI_Reduce(&added, &all, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (check_rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window->win);
+        CHECK_SAME(words(window)[WORD], (uint64_t)all);
+        MPI_Win_unlock(0, window->win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void all_of_it(struct check_window *window) {
     void (*const parts[])(struct check_window *) = {
-        exclusion, readers_and_writers,   fairness, no_starvation, oneself, several, flushes,
-        polling,   lock_all_and_exclusive};
+        exclusion, readers_and_writers,    fairness,           no_starvation, oneself, several, flushes,
+        polling,   lock_all_and_exclusive, updates_by_any_lock};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         parts[i](window);

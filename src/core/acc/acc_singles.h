@@ -159,6 +159,51 @@ static inline bool trma_acc_singles_swap(const struct trma_acc_context *context,
     return true;
 }
 
+/*
+ * The same for an origin that holds the target's exclusive lock, by a load and a store: nobody else updates
+ * the target meanwhile (MPI-4.1 section 12.5.3), in whichever mode the domain is. The lock is an atomic
+ * instruction already, and another one would wait for all stores since. Only with a presence, too: threads of
+ * one origin share its lock, and where the hardware's atomicity is wanted, others may be at work without any.
+ * What is owed (win_order.h) has been paid.
+ */
+static inline bool trma_acc_alone_add(const struct trma_acc_context *context, const void *origin,
+                                      void *result, void *local) {
+    _Atomic uint64_t *word = local;
+    uint64_t operand;
+
+    if ((uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence) {
+        return false;
+    }
+    memcpy(&operand, origin, sizeof operand);
+    /* Relaxed: the lock orders them for other origins, and a flush for the target. */
+    const uint64_t old = atomic_load_explicit(word, memory_order_relaxed);
+    atomic_store_explicit(word, old + operand, memory_order_relaxed);
+    memcpy(result, &old, sizeof old);
+    trma_acc_note_store(context);
+    return true;
+}
+
+static inline bool trma_acc_alone_swap(const struct trma_acc_context *context, const void *origin,
+                                       const void *compare, void *result, void *local) {
+    _Atomic uint64_t *word = local;
+    uint64_t wanted;
+    uint64_t expected;
+
+    if ((uintptr_t)local % sizeof(uint64_t) != 0 || !context->presence) {
+        return false;
+    }
+    memcpy(&wanted, origin, sizeof wanted);
+    memcpy(&expected, compare, sizeof expected);
+    /* Relaxed: as above. */
+    const uint64_t old = atomic_load_explicit(word, memory_order_relaxed);
+    if (old == expected) {
+        atomic_store_explicit(word, wanted, memory_order_relaxed);
+        trma_acc_note_store(context);
+    }
+    memcpy(result, &old, sizeof old);
+    return true;
+}
+
 /* Counts an update that takes a lock and need not; when they are enough, changes to singles mode if nobody
  * holds a stripe. True: it has changed. No stripe is held. */
 bool trma_acc_singles_earn(const struct trma_acc_context *context);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "process.h"
+
+#include "../common/measure.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *shared_memory(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        perror("limit: shared memory");
+        exit(1);
+    }
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+void limit_processes_begin(struct limit_process *process, size_t bytes, const char *pin,
+                           void (*serve)(struct limit_process *process)) {
+    *process = (struct limit_process){.control = shared_memory(sizeof(struct limit_control)), .bytes = bytes};
+    process->window[0] = shared_memory(bytes);
+    process->window[1] = shared_memory(bytes);
+    pid_t parent = getpid();
+    process->other = fork();
+    if (process->other < 0) {
+        perror("limit: fork");
+        exit(1);
+    }
+    process->me = process->other == 0 ? 1 : 0;
+    if (process->me == 1 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
+        _exit(1);
+    if (bench_pin(pin, process->me) != 0)
+        exit(2);
+    process->buffer = bench_memory(bytes);
+    bench_fill(process->buffer, bytes, 0);
+    if (process->me == 1) {
+        bench_compute(1); /* measures the CPU's speed, each process while the other one sleeps */
+        atomic_store_explicit(&process->control->lent, (uintptr_t)process->buffer, memory_order_release);
+        serve(process);
+        _exit(0);
+    }
+    while (atomic_load_explicit(&process->control->lent, memory_order_acquire) == 0)
+        usleep(50);
+    bench_compute(1);
+}
+
+void limit_processes_end(struct limit_process *process) {
+    limit_order_give(process, &(struct limit_order){.task = LIMIT_END});
+    waitpid(process->other, NULL, 0);
+}
+
+void limit_order_give(struct limit_process *process, const struct limit_order *order) {
+    process->control->order = *order;
+    atomic_fetch_add_explicit(&process->control->orders, 1, memory_order_release);
+}
+
+const struct limit_order *limit_order_wait(struct limit_process *process, int done) {
+    while (atomic_load_explicit(&process->control->orders, memory_order_acquire) == done)
+        usleep(50);
+    return &process->control->order;
+}
+
+void limit_meet(struct limit_process *process) {
+    process->sequence++;
+    limit_flag_raise(process, 1 - process->me);
+    limit_flag_wait(process);
+}
+
+void limit_verify(struct limit_process *process, const char *what, long wrong) {
+    wrong += atomic_load(&process->control->wrong);
+    if (wrong == 0)
+        return;
+    printf("CHECK FAILED: limit: %s: %ld wrong\n", what, wrong);
+    exit(1);
+}

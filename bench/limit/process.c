@@ -25,7 +25,7 @@ static void *shared_memory(size_t bytes) {
 
 void limit_processes_begin(struct limit_process *process, size_t bytes, const char *pin,
                            void (*serve)(struct limit_process *process)) {
-    *process = (struct limit_process){.control = shared_memory(sizeof(struct limit_control)), .bytes = bytes};
+    *process = (struct limit_process){.control = shared_memory(sizeof(struct limit_control))};
     process->window[0] = shared_memory(bytes);
     process->window[1] = shared_memory(bytes);
     pid_t parent = getpid();

@@ -47,7 +47,6 @@ struct limit_process {
     pid_t other;               /* process 1, in process 0 */
     char *window[2];           /* each process's shared part */
     char *buffer;              /* private */
-    size_t bytes;              /* of a window and of the buffer */
     uint64_t sequence;         /* of the flags: both count the same steps */
     uint64_t issued, received; /* operations since the data was prepared */
     uint64_t result;           /* what the last atomic operation brought back */

@@ -73,7 +73,7 @@ static bool is_assertion(int assert, int allowed) {
     return (assert & ~allowed) == 0;
 }
 
-int trma_call_Win_fence(struct trma_win *window, int assert) {
+int trma_synchronise_fence(struct trma_win *window, int assert) {
     unsigned assertions = (assert &MPI_MODE_NOPRECEDE ? TRMA_FENCE_NOPRECEDE : 0U) |
                           (assert &MPI_MODE_NOSUCCEED ? TRMA_FENCE_NOSUCCEED : 0U);
 
@@ -110,7 +110,7 @@ int trma_synchronise_complete(struct trma_win *window) {
     return trma_win_conclude(window, trma_win_complete(window->core));
 }
 
-int trma_call_Win_wait(struct trma_win *window) {
+int trma_synchronise_wait(struct trma_win *window) {
     return trma_win_conclude(window, trma_win_wait(window->core));
 }
 

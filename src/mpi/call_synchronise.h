@@ -19,12 +19,20 @@ static inline bool trma_synchronise_is_cached(const struct trma_group_cache *cac
 /* The long ways: every error, assertions, groups other than the last call's, and all that is to be waited for
  * (call_synchronise.c). Each is the last thing its entry point does, which so has nothing to save on the
  * stack. */
+int trma_synchronise_fence(struct trma_win *window, int assert);
 int trma_synchronise_start(struct trma_win *window, MPI_Group group, int assert);
 int trma_synchronise_post(struct trma_win *window, MPI_Group group, int assert);
 int trma_synchronise_complete(struct trma_win *window);
+int trma_synchronise_wait(struct trma_win *window);
 int trma_synchronise_lock(struct trma_win *window, int lock_type, int rank, int assert);
 int trma_synchronise_unlock(struct trma_win *window, int rank);
 int trma_synchronise_flush(struct trma_win *window, int rank);
+
+static inline int trma_call_Win_fence(struct trma_win *window, int assert) {
+    return __builtin_expect(!assert &&trma_win_fence_quick(window->core), 1)
+               ? trma_win_conclude(window, trma_win_fence_finish(window->core))
+               : trma_synchronise_fence(window, assert);
+}
 
 static inline int trma_call_Win_start(struct trma_win *window, MPI_Group group, int assert) {
     const struct trma_group_cache *cache = &window->start_group;
@@ -49,6 +57,11 @@ static inline int trma_call_Win_post(struct trma_win *window, MPI_Group group, i
 static inline int trma_call_Win_complete(struct trma_win *window) {
     return __builtin_expect(trma_win_complete_quick(window->core), 1) ? MPI_SUCCESS
                                                                       : trma_synchronise_complete(window);
+}
+
+static inline int trma_call_Win_wait(struct trma_win *window) {
+    return __builtin_expect(trma_win_wait_quick(window->core), 1) ? MPI_SUCCESS
+                                                                  : trma_synchronise_wait(window);
 }
 
 static inline int trma_call_Win_lock(struct trma_win *window, int lock_type, int rank, int assert) {

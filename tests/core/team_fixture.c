@@ -259,6 +259,14 @@ enum trma_status window_post(struct trma_window *window, const uint32_t *group, 
     return trma_win_post_quick(window, group, n) ? TRMA_OK : trma_win_post(window, group, n);
 }
 
+enum trma_status window_wait(struct trma_window *window) {
+    return trma_win_wait_quick(window) ? TRMA_OK : trma_win_wait(window);
+}
+
+enum trma_status window_fence(struct trma_window *window) {
+    return trma_win_fence_quick(window) ? trma_win_fence_finish(window) : trma_win_fence(window, 0);
+}
+
 enum trma_status window_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target) {
     return trma_win_lock_quick(window, kind, target) ? TRMA_OK : trma_win_lock(window, kind, target);
 }

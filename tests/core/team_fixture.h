@@ -122,6 +122,8 @@ enum trma_status window_operate(struct trma_window *window, enum trma_count_kind
 enum trma_status window_start(struct trma_window *window, const uint32_t *group, uint32_t n);
 enum trma_status window_complete(struct trma_window *window);
 enum trma_status window_post(struct trma_window *window, const uint32_t *group, uint32_t n);
+enum trma_status window_wait(struct trma_window *window);
+enum trma_status window_fence(struct trma_window *window); /* without assertions */
 enum trma_status window_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
 enum trma_status window_unlock(struct trma_window *window, uint32_t target);
 enum trma_status window_flush(struct trma_window *window, uint32_t target);

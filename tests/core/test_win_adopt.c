@@ -56,13 +56,16 @@ static unsigned puts_until_mapped(struct actor *actor, struct earning *earning, 
     unsigned count = 0;
 
     if (actor->me == OWNER) {
-        for (uint64_t seen = 0; seen < most;) {
-            seen = scene_get(actor->scene, SIGN);
+        for (uint64_t answered = 0; answered < most; sched_yield()) {
+            uint64_t seen = scene_get(actor->scene, SIGN);
+            if (seen == answered) {
+                continue; /* the origin may be putting */
+            }
             CHECK(window_lock(window, TRMA_LOCK_SHARED, OWNER) == TRMA_OK); /* a call that looks */
             CHECK(window_unlock(window, OWNER) == TRMA_OK);
             CHECK(!trma_win_is_adoptable(window) || !trma_win_adopt_is_due(window));
             scene_set(actor->scene, SIGN + 1, seen);
-            sched_yield();
+            answered = seen;
         }
         return 0;
     }

@@ -185,6 +185,7 @@ static const struct {
     enum trma_status (*call)(struct trma_window *);
 } calls[] = {
     {FENCE, call_fence},
+    {FENCE, window_fence},
     {START, call_start},
     {START, call_start_quick},
     {COMPLETE, trma_win_complete},
@@ -192,6 +193,7 @@ static const struct {
     {POST, call_post},
     {POST, call_post_quick},
     {WAIT, trma_win_wait},
+    {WAIT, window_wait},
     {TEST, call_test},
     {LOCK, call_lock},
     {UNLOCK, call_unlock},
@@ -268,6 +270,12 @@ static void play_orders(struct actor *actor) {
         states[s].enter(window.core);
         states[s].leave(window.core);
     }
+    /* And so does one that ended an epoch of fences. */
+    enter_fence_used(window.core);
+    CHECK(window_fence(window.core) == TRMA_OK);
+    CHECK(window.core->n_active == 0);
+    CHECK(call_start(window.core) == TRMA_OK);
+    leave_access(window.core);
     CHECK(trma_win_fence(window.core, TRMA_FENCE_NOSUCCEED) == TRMA_OK);
     CHECK(call_put(window.core) == TRMA_ERR_SYNC);
     window_close(actor, &window);
@@ -335,8 +343,10 @@ static void find_word(struct actor *actor, bool crowded) {
     CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
     unsigned value = atomic_load(word);
     CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
-    CHECK(trma_win_fence(window.core, TRMA_FENCE_NOSUCCEED) == TRMA_OK);
+    CHECK((actor->me % 2 ? window_fence : call_fence)(window.core) == TRMA_OK);
     CHECK(atomic_load(word) - value == (crowded ? actor->size : 1));
+    CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    CHECK(trma_win_fence(window.core, TRMA_FENCE_NOSUCCEED) == TRMA_OK);
 
     CHECK(trma_win_post(window.core, &before, 1) == TRMA_OK);
     CHECK(trma_win_start(window.core, &next, 1) == TRMA_OK);
@@ -359,7 +369,7 @@ static void test_word(void **state) {
     play_run(5, play_word);
 }
 
-/* Who sleeps until a post or the end of an epoch is woken by it, whichever way it goes. */
+/* Who sleeps until a post, the end of an epoch or a fence is woken by it, whichever way it goes. */
 static void play_rings(struct actor *actor) {
     struct stage_window window = window_open(actor, PLAY_MAPPED, 1, plain);
     struct trma_doorbell *bell = actor->team->bells[0];
@@ -372,7 +382,9 @@ static void play_rings(struct actor *actor) {
         CHECK(trma_win_start(window.core, &myself, 1) == TRMA_OK);
         CHECK((quick ? window_complete : trma_win_complete)(window.core) == TRMA_OK);
         CHECK(atomic_load(&bell->rings) == rings + 2);
-        CHECK(trma_win_wait(window.core) == TRMA_OK);
+        CHECK((quick ? window_wait : trma_win_wait)(window.core) == TRMA_OK);
+        CHECK((quick ? window_fence : call_fence)(window.core) == TRMA_OK);
+        CHECK(atomic_load(&bell->rings) == rings + 3);
     }
     atomic_fetch_sub(&bell->sleepers, 1);
     window_close(actor, &window);
@@ -527,7 +539,14 @@ static void play_statistics(struct actor *actor) {
         CHECK(window.core->waits.calls[TRMA_WAIT_LOCK] == 1 &&
               window.core->waits.calls[TRMA_WAIT_UNLOCK] == 1);
         CHECK(window.core->waits.calls[TRMA_WAIT_FENCE] == 0);
+        CHECK(window_post(window.core, &myself, 1) == TRMA_OK);
+        CHECK(window_start(window.core, &myself, 1) == TRMA_OK);
+        CHECK(window_complete(window.core) == TRMA_OK);
+        CHECK(window_wait(window.core) == TRMA_OK);
+        CHECK(window.core->waits.calls[TRMA_WAIT_WAIT] == 1);
     }
+    CHECK(window_fence(window.core) == TRMA_OK);
+    CHECK(window.core->waits.calls[TRMA_WAIT_FENCE] == 1);
     for (int kind = 0; kind < TRMA_COUNT_KINDS; kind++) {
         CHECK(trma_win_count_name(kind)[0] != 0);
     }

@@ -125,9 +125,26 @@ static void play_synchronisation(struct actor *actor) {
     CHECK(trma_win_fence(other.core, TRMA_FENCE_NOPRECEDE | TRMA_FENCE_NOSUCCEED) == TRMA_OK);
     CHECK(!is_owed());
 
+    run_into_debt(window.core, 2);
+    CHECK(window_fence(other.core) == TRMA_OK);
+    CHECK(!is_owed());
+    run_into_debt(window.core, 3);
+    CHECK(trma_win_fence_quick(other.core));
+    CHECK(trma_win_fence_await(other.core) == TRMA_OK);
+    CHECK(!is_owed());
+    CHECK(trma_win_fence(other.core, TRMA_FENCE_NOSUCCEED) == TRMA_OK);
+
     run_into_debt(window.core, 3);
     CHECK(trma_win_post(other.core, NULL, 0) == TRMA_OK);
     CHECK(trma_win_wait(other.core) == TRMA_OK);
+    CHECK(!is_owed());
+    static const uint32_t myself = 0;
+    run_into_debt(window.core, 3);
+    CHECK(trma_win_post(other.core, &myself, 1) == TRMA_OK);
+    CHECK(trma_win_start(other.core, &myself, 1) == TRMA_OK);
+    CHECK(trma_win_complete(other.core) == TRMA_OK);
+    CHECK(is_owed());
+    CHECK(trma_win_wait_quick(other.core));
     CHECK(!is_owed());
     run_into_debt(window.core, 4);
     CHECK(trma_win_post(other.core, NULL, 0) == TRMA_OK);

@@ -50,7 +50,7 @@ static void exchange_with_all(struct actor *actor, enum play_memory kind) {
             CHECK(memcmp(back[i], out, sizeof out) == 0);
         }
         if (round % 2) {
-            CHECK(trma_win_wait(window.core) == TRMA_OK);
+            CHECK((round % 4 == 1 ? window_wait : trma_win_wait)(window.core) == TRMA_OK);
         } else {
             for (bool done = false; !done; sched_yield()) {
                 CHECK(trma_win_test(window.core, &done) == TRMA_OK);
@@ -180,7 +180,7 @@ static void play_late_target(struct actor *actor) {
         }
         CHECK(trma_win_post(window.core, &origin, 1) == TRMA_OK);
         scene_set(actor->scene, 1, 1);
-        CHECK(trma_win_wait(window.core) == TRMA_OK);
+        CHECK(window_wait(window.core) == TRMA_OK);
         CHECK(window.memory[0] == 11);
         scene_set(actor->scene, 2, 1);
     }
@@ -210,11 +210,11 @@ static void play_run_ahead(struct actor *actor) {
             CHECK(trma_win_test(window.core, &done) == TRMA_OK);
             CHECK(!done);
             scene_set(actor->scene, 1, (uint64_t)i + 1);
-            CHECK(trma_win_wait(window.core) == TRMA_OK);
+            CHECK(window_wait(window.core) == TRMA_OK);
             CHECK(window.memory[2] == i + 1);
         }
         CHECK(window_post(window.core, &origins[0], 1) == TRMA_OK);
-        CHECK(trma_win_wait(window.core) == TRMA_OK);
+        CHECK(window_wait(window.core) == TRMA_OK);
         CHECK(window.memory[1] == 77);
     } else if (actor->me == 1) {
         int64_t value = 77;
@@ -264,7 +264,7 @@ static void wrap(struct actor *actor, uint32_t start) {
         /* Operations were issued before the own post, and before or after the peers': remembered or done. */
         CHECK(trma_win_post(window.core, others, n) == TRMA_OK);
         CHECK(trma_win_complete(window.core) == TRMA_OK);
-        CHECK(trma_win_wait(window.core) == TRMA_OK);
+        CHECK((round & 1 ? window_wait : trma_win_wait)(window.core) == TRMA_OK);
         for (uint32_t i = 0; i < n; i++) {
             CHECK(window.memory[others[i]] == round);
         }
@@ -306,7 +306,7 @@ static void pass_around(struct actor *actor, enum play_memory memory) {
         CHECK((round & 2 ? window_start : trma_win_start)(window.core, &right, 1) == TRMA_OK);
         CHECK(window_put(window.core, right, 0, &value, 1) == TRMA_OK);
         CHECK((round & 4 ? window_complete : trma_win_complete)(window.core) == TRMA_OK);
-        CHECK(trma_win_wait(window.core) == TRMA_OK);
+        CHECK((round & 8 ? window_wait : trma_win_wait)(window.core) == TRMA_OK);
         value = window.memory[0];
         CHECK(value == (int64_t)((actor->me + round * (actor->size - 1)) % actor->size));
     }

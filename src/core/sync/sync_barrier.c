@@ -9,9 +9,7 @@ struct arrival {
 static bool has_arrived(void *argument) {
     const struct arrival *arrival = argument;
 
-    /* Acquire: what the sender stored before its round is visible from here on; rounds chain this to
-     * everybody. */
-    return (int32_t)(atomic_load_explicit(arrival->word, memory_order_acquire) - arrival->sequence) >= 0;
+    return trma_sync_barrier_has_come(arrival->word, arrival->sequence);
 }
 
 /* The barrier of crowded members. */
@@ -35,27 +33,27 @@ static enum trma_status gather(struct trma_barrier *barrier, const struct trma_w
     return TRMA_OK;
 }
 
-enum trma_status trma_sync_barrier_pass(struct trma_barrier *barrier, const struct trma_waiter *waiter,
-                                        pthread_mutex_t *guard, uint64_t *waited_ns) {
-    uint32_t sequence = ++barrier->sequence;
-    unsigned round = 0;
+enum trma_status trma_sync_barrier_await(struct trma_barrier *barrier, const struct trma_waiter *waiter,
+                                         pthread_mutex_t *guard, uint64_t *waited_ns) {
+    uint32_t distance = 1;
 
-    if (barrier->crowded) {
-        return gather(barrier, waiter, guard, waited_ns);
-    }
-    for (uint32_t distance = 1; distance < barrier->size; distance *= 2, round++) {
-        const uint32_t after = barrier->me + distance;
-        /* No remainder: a division is some nanoseconds of a fence. */
-        const uint32_t to = after < barrier->size ? after : after - barrier->size;
-        struct arrival arrival = {&barrier->words[barrier->me]->arrived[round], sequence};
-
-        /* Release: everything this member stored, and everything earlier rounds showed it, comes before. */
-        atomic_store_explicit(&barrier->words[to]->arrived[round], sequence, memory_order_release);
-        trma_node_doorbell_notify(barrier->bells[to], waiter->needs_fence);
+    for (unsigned round = 0;; round++) {
+        struct arrival arrival = {&barrier->words[barrier->me]->arrived[round], barrier->sequence};
         enum trma_status status = trma_node_wait(waiter, guard, has_arrived, &arrival, waited_ns);
-        if (status) {
+        distance *= 2;
+        if (status || distance >= barrier->size) {
             return status;
         }
+        trma_sync_barrier_announce(barrier, distance, round + 1, waiter->needs_fence);
     }
-    return TRMA_OK;
+}
+
+enum trma_status trma_sync_barrier_pass(struct trma_barrier *barrier, const struct trma_waiter *waiter,
+                                        pthread_mutex_t *guard, uint64_t *waited_ns) {
+    if (barrier->crowded) {
+        barrier->sequence++;
+        return gather(barrier, waiter, guard, waited_ns);
+    }
+    trma_sync_barrier_enter(barrier, waiter->needs_fence);
+    return trma_sync_barrier_await(barrier, waiter, guard, waited_ns);
 }

@@ -45,6 +45,41 @@ struct trma_barrier {
 enum trma_status trma_sync_barrier_pass(struct trma_barrier *barrier, const struct trma_waiter *waiter,
                                         pthread_mutex_t *guard, uint64_t *waited_ns);
 
+/* The second half of it, after trma_sync_barrier_enter. */
+enum trma_status trma_sync_barrier_await(struct trma_barrier *barrier, const struct trma_waiter *waiter,
+                                         pthread_mutex_t *guard, uint64_t *waited_ns);
+
+/* Tells the member so far behind this one that it has come to a round. Release: everything this member
+ * stored, and everything earlier rounds showed it, comes before. */
+static inline void trma_sync_barrier_announce(const struct trma_barrier *barrier, uint32_t distance,
+                                              unsigned round, bool needs_fence) {
+    const uint32_t after = barrier->me + distance;
+    /* No remainder: a division is some nanoseconds of a fence. */
+    const uint32_t to = after < barrier->size ? after : after - barrier->size;
+
+    atomic_store_explicit(&barrier->words[to]->arrived[round], barrier->sequence, memory_order_release);
+    trma_node_doorbell_notify(barrier->bells[to], needs_fence);
+}
+
+/* Acquire: what the sender stored before its round is visible from here on; rounds chain this to everybody.
+ */
+static inline bool trma_sync_barrier_has_come(atomic_uint *word, uint32_t sequence) {
+    return (int32_t)(atomic_load_explicit(word, memory_order_acquire) - sequence) >= 0;
+}
+
+/* The first half, of members that are not crowded: tells the first of the others (one who is alone, itself).
+ * Unless trma_sync_barrier_is_over then, trma_sync_barrier_await must follow. */
+static inline void trma_sync_barrier_enter(struct trma_barrier *barrier, bool needs_fence) {
+    barrier->sequence++;
+    trma_sync_barrier_announce(barrier, 1, 0, needs_fence);
+}
+
+/* More than two members do not see so much by one look. */
+static inline bool trma_sync_barrier_is_over(const struct trma_barrier *barrier) {
+    return barrier->size <= 2 &&
+           trma_sync_barrier_has_come(&barrier->words[barrier->me]->arrived[0], barrier->sequence);
+}
+
 /* The word that this member changes first in its next barrier. */
 static inline atomic_uint *trma_sync_barrier_first_word(const struct trma_barrier *barrier) {
     const uint32_t next = barrier->me + 1 < barrier->size ? barrier->me + 1 : 0;

@@ -226,6 +226,13 @@ enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions)
     return status;
 }
 
+enum trma_status trma_win_fence_await(struct trma_window *window) {
+    enum trma_status status = trma_sync_barrier_await(&window->fence, &window->team->waiter, NULL, NULL);
+
+    trma_win_order_pay();
+    return status;
+}
+
 enum trma_status trma_win_start(struct trma_window *window, const uint32_t *group, uint32_t n) {
     trma_win_guard_enter(window);
     look_at_account(window);

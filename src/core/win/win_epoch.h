@@ -18,6 +18,8 @@ enum trma_fence_assertion {
 };
 
 enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions);
+/* Waits for who has not arrived after trma_win_fence_quick. */
+enum trma_status trma_win_fence_await(struct trma_window *window);
 
 /* True when the traffic to this process's memory, which may be adopted, has earned a look at its account
  * (trma_win_adopt_look). Relaxed: what is missed now is seen by the next call. */
@@ -60,6 +62,33 @@ enum trma_status trma_win_wait(struct trma_window *window);
  * The short ways of calls, in line with their entry points. True: done, without an error. False: nothing was
  * done but what the long way of the same name goes on from, which must follow.
  */
+
+/* The first half of a fence without assertions, of members with cores of their own. True: this member has
+ * arrived, and trma_win_fence_finish must follow. */
+static inline bool trma_win_fence_quick(struct trma_window *window) {
+    if (trma_win_must_go_long(window) ||
+        (window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_FENCE) || window->is_exposed ||
+        window->fence.crowded || trma_move_may_be_late()) {
+        return false;
+    }
+    for (uint32_t i = 0; i < window->n_active; i++) {
+        /* Relaxed: no other thread looks. */
+        atomic_store_explicit(&window->targets[window->active[i]].ready, false, memory_order_relaxed);
+    }
+    window->n_active = 0;
+    window->fence_used = false;
+    window->access = TRMA_ACCESS_FENCE;
+    trma_sync_barrier_enter(&window->fence, window->needs_fence);
+    return true;
+}
+
+static inline enum trma_status trma_win_fence_finish(struct trma_window *window) {
+    if (__builtin_expect(!trma_sync_barrier_is_over(&window->fence), 0)) {
+        return trma_win_fence_await(window);
+    }
+    trma_win_order_pay();
+    return TRMA_OK;
+}
 
 /* Start, complete and post: of a group of one. */
 static inline bool trma_win_start_quick(struct trma_window *window, const uint32_t *group, uint32_t n) {
@@ -105,6 +134,20 @@ static inline bool trma_win_post_quick(struct trma_window *window, const uint32_
     window->is_exposed = true;
     trma_sync_pscw_announce(&origin->words->pairs[window->me].posted, ++origin->exposed);
     trma_node_doorbell_notify(window->team->bells[group[0]], window->needs_fence);
+    return true;
+}
+
+/* Wait: for a group of one that has completed. */
+static inline bool trma_win_wait_quick(struct trma_window *window) {
+    const uint32_t origin = window->post_group[0];
+
+    if (trma_win_must_go_long(window) || !window->is_exposed || window->n_posted != 1 ||
+        !trma_sync_pscw_reached(&window->words->pairs[origin].completed, window->targets[origin].exposed)) {
+        return false;
+    }
+    window->is_exposed = false;
+    window->n_posted = 0;
+    trma_win_order_pay();
     return true;
 }
 

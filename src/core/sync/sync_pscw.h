@@ -9,12 +9,15 @@
 /*
  * Post/start/complete/wait over shared words (Lai, Sur, Panda 2010: post and completion words; Christgau,
  * Schnor 2016: match vectors). Per (origin, target) pair there are two sequences, each written by one side
- * alone: posted      in the origin's words, written by the target: how many exposure epochs it has
- * opened for this origin; completed  in the target's words, written by the origin: how many access
- * epochs it has closed towards this target. Both only grow (wrapping), so nothing is reset and nothing races
- * with the next epoch. A completion count shared by all origins would need the origins to wait for each
- * other's epochs: with a word per pair, an origin that closes two epochs before another closes its first
- * cannot be mistaken for both, and no atomic read-modify-write is needed.
+ * alone:
+ * - posted, in the origin's words, written by the target: how many exposure epochs it has opened for this
+ *   origin;
+ * - completed, in the target's words, written by the origin: how many access epochs it has closed towards
+ *   this target.
+ * Both only grow (wrapping), so nothing is reset and nothing races with the next epoch. A completion count
+ * shared by all origins would need the origins to wait for each other's epochs: with a word per pair, an
+ * origin that closes two epochs before another closes its first cannot be mistaken for both, and no atomic
+ * read-modify-write is needed.
  */
 
 /*

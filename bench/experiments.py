@@ -17,8 +17,8 @@ QUICK_TIMEOUT_S = 30.0  # several times what a short form takes; a host that han
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """`quick` and `full` are lists of (program, ranks, arguments), one launch each; limit: arguments of the by-hand
-    program that belong to it, or None."""
+    """`quick` and `full` are lists of (program, ranks, arguments), one launch each; limit, crowd_limit: arguments of the
+    by-hand programs limit and limit-crowd that belong to it, or None."""
 
     name: str
     title: str
@@ -26,6 +26,7 @@ class Experiment:
     full: tuple = ()
     limit: tuple = None
     quick_limit: tuple = None
+    crowd_limit: tuple = None
     timeout_s: float = 120.0
     placements: bool = False  # also with the ranks on each kind of pair of CPUs that the machine has
     under: str = ""  # a simulator that counts: once is enough, and the clock does not matter
@@ -63,7 +64,8 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "oversubscribed", f"More ranks than cores: post and wait of a target of {OVERSUBSCRIBED_ORIGINS} origins",
         quick=_ranks("sync", (1 + OVERSUBSCRIBED_ORIGINS,), "--mode", "fan_in", "--reps", "15", "--budget-ms", "120"),
-        full=_ranks("sync", (4, 8, 16), "--reps", "15"), timeout_s=120),
+        full=_ranks("sync", (4, 8, 16), "--reps", "15"),
+        crowd_limit=("--mode", "fan_in,barrier", "--values", "3,7,15"), timeout_s=120),
     Experiment(
         "rate", "Bandwidth of 32 operations per epoch, and message rate",
         full=(*(("rate", 2, ("--mode", mode, *SHORT, *WARM)) for mode in ("pscw", "lock_all")),
@@ -71,10 +73,13 @@ EXPERIMENTS = {e.name: e for e in (
         limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), timeout_s=240),
     Experiment(
         "sync", "Cost of synchronisation without data",
-        full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), limit=("--mode", "exchange", "--op", "put", "--size", "8"), timeout_s=240),
+        full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), limit=("--mode", "exchange,update", "--op", "put,fetch_and_op", "--size", "8"),
+        crowd_limit=("--mode", "fan_in,barrier", "--values", "1,2,3,4,5,6,7"), timeout_s=240),
     Experiment(
         "contend", "k origins update one target",
-        full=_ranks("contend", (2, 3, 5, 9), *WARM), timeout_s=240),
+        full=_ranks("contend", (2, 3, 5, 9), *WARM),
+        limit=("--mode", "update", "--op", "fetch_and_op,compare_and_swap,accumulate", "--size", "8"),
+        crowd_limit=("--mode", "same,distinct", "--values", "1,2,4,8", "--reps", "9", "--budget-ms", "450"), timeout_s=240),
     Experiment(
         "overlap", "Computation hidden behind an epoch",
         full=(("overlap", 2, ()),),
@@ -85,7 +90,8 @@ EXPERIMENTS = {e.name: e for e in (
         timeout_s=240),
     Experiment(
         "window", "Creation and freeing of a window, and its memory",
-        full=_ranks("window", (2, 4, 8)), timeout_s=120),
+        full=_ranks("window", (2, 4, 8)),
+        crowd_limit=("--mode", "window", "--values", "1,3,7", "--reps", "21"), timeout_s=120),
     Experiment(
         "adopt", "Windows on ordinary memory: their price by policy, and the owner's own computing",
         full=(("adopt", 2, ("--mode", "cma", "--size", "8,4K,64K,1M")),
@@ -129,11 +135,10 @@ def jobs(experiment, host, variant, launch, quick, pin="auto", placement=""):
 
 
 def limit_jobs(experiment, launch, quick, pin="auto", placement=""):
-    args = experiment.quick_limit if quick else experiment.limit
-    if args is None:
-        return []
-    return [Job("", LIMIT, "limit", (*args, "--pin", pin), 2, launch, experiment.timeout_s, estimate_s=3.0,
-                placement=placement)]
+    programs = {"limit": experiment.quick_limit if quick else experiment.limit,
+                "limit-crowd": None if quick else experiment.crowd_limit}
+    return [Job("", LIMIT, program, (*args, "--pin", pin), 2, launch, experiment.timeout_s, estimate_s=3.0,
+                placement=placement) for program, args in programs.items() if args is not None]
 
 
 def estimate(name, host, variant, quick):

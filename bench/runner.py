@@ -46,7 +46,7 @@ BUSY_TICKS_S = 0.03
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One launch. `host` is empty for the limit program."""
+    """One launch. `host` is empty for the limit programs."""
 
     host: str
     variant: str
@@ -78,7 +78,7 @@ class MissingProgram(Exception):
 
 
 def program_path(job, build=BUILD):
-    path = build / "bench" / "limit" if job.variant == LIMIT else (
+    path = build / "bench" / job.program if job.variant == LIMIT else (
         build / "mpi" / BUILT_WITH.get(job.host, job.host) / f"bench-{job.program}")
     if not path.exists():
         raise MissingProgram(f"{path} is missing: run make")

@@ -153,15 +153,17 @@ def oversubscribed_tables(results, titles):
         for others in numbers_of(results, "others", bench="sync", mode="fan_in"):
             for flavour, flavour_title in FLAVOURS:
                 rows.append([title, flavour_title, f"{others:.0f}"] + pair_columns(
-                    results, host, "sync", mode="fan_in", side="target", flavour=flavour, others=others))
+                    results, host, "sync", mode="fan_in", side="target", flavour=flavour, others=others)
+                    + [value_text(results.limit(mode="fan_in", others=others), "")])
         for others in numbers_of(results, "others", bench="sync", mode="barrier"):
             barriers.append([title, f"{others + 1:.0f}"] + pair_columns(
-                results, host, "sync", mode="barrier", flavour="allocate", others=others))
-    head = ["host MPI", "window", "origins", "alone", "TrueRMA", "ratio"]
+                results, host, "sync", mode="barrier", flavour="allocate", others=others)
+                + [value_text(results.limit(mode="barrier", others=others), "")])
+    head = ["host MPI", "window", "origins", "alone", "TrueRMA", "ratio", "by hand"]
     tables = [Table(EXPERIMENTS["oversubscribed"].title, "no data; the target's time for post and wait", head, rows, 2)]
     if barriers:
         tables.append(Table("More ranks than cores: MPI_Barrier", "where programs with windows meet; with TrueRMA on a communicator "
-                            "that has windows it is a barrier of its own", ["host MPI", "ranks", "alone", "TrueRMA", "ratio"], barriers))
+                            "that has windows it is a barrier of its own", ["host MPI", "ranks", "alone", "TrueRMA", "ratio", "by hand"], barriers))
     return tables
 
 
@@ -317,15 +319,40 @@ GENERIC = {
     "overlap": ("overlap", "overlap"), "aggregate": ("GB/s", "gb_s"), "window": (None, "median_us"),
 }
 
+LIMITED = {"rate": COPY_HEAD, "aggregate": COPY_HEAD, "sync": COPY_HEAD[:1], "overlap": COPY_HEAD[:1],
+           "contend": ["by hand", "update"], "window": [f"by hand: {name}" for _, name in FLAVOURS]}
+LIMIT_NOTES = {
+    "sync": "; by hand: fan_in, fence and barrier by so many processes over one shared mapping, lock: an atomic instruction, "
+            "otherwise a word to one other process",
+    "contend": "; by hand: so many processes over one shared mapping, an atomic instruction each; update: one process",
+    "window": "; by hand, so many processes: they tell one another where their shared memory lies, or make it and map it",
+}
 
-LIMITED = {"rate": COPY_HEAD, "aggregate": COPY_HEAD, "sync": COPY_HEAD[:1], "overlap": COPY_HEAD[:1]}
+
+def sync_limit(results, fields):
+    """By hand: of a target of k origins the same; of fences and barriers a barrier; of a lock an atomic instruction; of what
+    is left a word to the other process."""
+    mode = fields["mode"]
+    if mode == "fan_in" and fields["side"] == "target":
+        return results.limit(mode="fan_in", others=fields["others"])
+    if mode in ("fence", "barrier"):
+        return results.limit(mode="barrier", others=fields["others"])
+    if mode == "lock":
+        return results.limit(mode="update", op="fetch_and_op", size=8)
+    return results.limit(mode="exchange", op="put", size=8)
 
 
 def generic_limits(results, bench, fields, field):
-    """Of transfers the same bytes; of synchronisation without data a word to the other process by hand; of overlap the same
-    side's by hand."""
+    """Of transfers the same bytes; of all else the same by hand."""
     if bench == "sync":
-        return limit_columns(results, "put", 8, field, told=True)[:1]
+        return [value_text(sync_limit(results, fields), "")]
+    if bench == "contend":
+        by_hand = results.limit(**{name: fields[name] for name in ("mode", "op", "others")})
+        alone = results.limit(mode="update", op=fields["op"], size=8)
+        return [number_text(by_hand, field, ""), f"{1 / alone.of():.3g}" if alone else ""]
+    if bench == "window":
+        where = {"op": fields["op"], "size": fields["size"], "others": fields["ranks"] - 1}
+        return [value_text(results.limit(mode="window", flavour=flavour, **where), "") for flavour, _ in FLAVOURS]
     if bench == "overlap":
         where = {name: fields[name] for name in ("side", "size", "comp_percent")}
         return [number_text(results.limit(mode="overlap", **where), field, "")]
@@ -350,7 +377,7 @@ def generic_tables(results, titles, bench):
                         for variant, value in zip((ALONE, WITH), pair)]
             rows.append(row + generic_limits(results, bench, fields, field))
         head = names + ["created: alone", "TrueRMA", "allocated: alone", "TrueRMA"] + LIMITED.get(bench, [])
-        note = f"in {unit}" if unit else "time"
+        note = (f"in {unit}" if unit else "time") + LIMIT_NOTES.get(bench, "")
         tables.append(Table(f"{EXPERIMENTS[bench].title}: {title}", note, head, rows, len(names)))
     return tables
 

@@ -4,7 +4,8 @@
  *
  * pscw: an epoch of N operations; the time is the origin's, from one epoch to the next. lock_all: N
  * operations and one flush, the target waits in a barrier. The data changes with every sample and is compared
- * as a whole. */
+ * as a whole. memcpy, from 4 KiB on: the limit, the same pieces copied within the origin's process, sampled
+ * in turns with both windows. */
 #include "common/bench.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct rate {
     size_t size;
     int ops;
     char *buffer; /* the origin's: `ops` pieces of `size` */
+    char *memory; /* of the limit: as many, which take the window's place */
     uint64_t round;
 };
 
@@ -113,39 +115,98 @@ static long check(void *context) {
     return wrong;
 }
 
-static void measure(const struct bench *bench, struct rate *rate, const char *mode, const char *op,
-                    const char *flavour) {
-    static struct bench_samples samples;
-    size_t bytes = (size_t)rate->ops * rate->size;
-    rate->put = strcmp(op, "put") == 0;
-    rate->pscw = strcmp(mode, "pscw") == 0;
-    rate->buffer = bench_memory(bytes);
-    bench_window_make(&rate->window, flavour, bytes, MPI_COMM_WORLD);
-    struct bench_task task = {.context = rate,
-                              .open = open_round,
-                              .run = rate->pscw ? run_pscw : run_lock_all,
-                              .close = close_round,
-                              .check = check,
-                              .warm = rate->window.created};
-    bench_run(bench, &task, &samples);
-    struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour, .size = (long long)rate->size};
-    cell.bytes = (double)bytes;
-    cell.ops = rate->ops;
-    cell.extra[0].name = "burst";
-    cell.extra[0].value = rate->ops;
-    bench_emit(bench, &cell, &samples, origin);
-    bench_window_free(&rate->window);
-    free(rate->buffer);
+/* The limit likewise, without MPI; the other rank waits. */
+static void run_copy(void *context, long iterations) {
+    struct rate *rate = context;
+    for (long i = 0; i < iterations && rate->rank == origin; i++) {
+        for (int piece = 0; piece < rate->ops; piece++) {
+            size_t at = (size_t)piece * rate->size;
+            memcpy(rate->put ? rate->memory + at : rate->buffer + at,
+                   rate->put ? rate->buffer + at : rate->memory + at, rate->size);
+            __asm__ volatile("" ::: "memory"); /* every copy is made */
+        }
+    }
 }
 
-static void measure_sizes(const struct bench *bench, struct rate *rate, const char *mode, const char *op,
-                          const char *flavour) {
+static void open_copy(void *context) {
+    struct rate *rate = context;
+    size_t bytes = (size_t)rate->ops * rate->size;
+    rate->round++;
+    if (rate->rank != origin)
+        return;
+    bench_fill(rate->put ? rate->buffer : rate->memory, bytes, rate->round);
+    bench_fill(rate->put ? rate->memory : rate->buffer, bytes, ~rate->round);
+}
+
+static long check_copy(void *context) {
+    const struct rate *rate = context;
+    if (rate->rank != origin)
+        return 0;
+    return bench_wrong(rate->put ? rate->memory : rate->buffer, (size_t)rate->ops * rate->size, rate->round,
+                       0);
+}
+
+static struct bench_task task_of(struct rate *rate) {
+    if (rate->memory != NULL)
+        return (struct bench_task){.context = rate, .open = open_copy, .run = run_copy, .check = check_copy};
+    return (struct bench_task){.context = rate,
+                               .open = open_round,
+                               .run = rate->pscw ? run_pscw : run_lock_all,
+                               .close = close_round,
+                               .check = check,
+                               .warm = rate->window.created};
+}
+
+/* The flavours in turns, a window of each alive, from and to one buffer, and the limit: they are compared.
+ * `what` says what they have in common. */
+static void measure(const struct bench *bench, const struct rate *what, const char *mode, const char *op) {
+    static struct bench_samples samples[BENCH_MAX_TURNS];
+    struct rate rate[BENCH_MAX_TURNS];
+    struct bench_task task[BENCH_MAX_TURNS];
+    char flavour[BENCH_MAX_TURNS][32];
+    const size_t bytes = (size_t)what->ops * what->size, least_limited = 4 << 10;
+    char *buffer = bench_memory(bytes);
+    int count = 0;
+    while (count < BENCH_MAX_TURNS &&
+           bench_list_entry(bench->options.flavours, count, flavour[count], sizeof flavour[count])) {
+        rate[count] = *what;
+        rate[count].buffer = buffer;
+        bench_window_make(&rate[count].window, flavour[count], bytes, MPI_COMM_WORLD);
+        task[count] = task_of(&rate[count]);
+        count++;
+    }
+    const int windows = count;
+    if (what->size >= least_limited && strcmp(bench->options.flavours, program.flavours) == 0) {
+        /* The last window is an allocated one; this rank's own memory in it is used by nothing else. */
+        rate[count] = rate[windows - 1];
+        rate[count].memory = rate[windows - 1].window.base;
+        task[count] = task_of(&rate[count]);
+        strcpy(flavour[count++], "memcpy");
+    }
+    bench_run_in_turns(bench, task, count, samples);
+    for (int i = 0; i < count; i++) {
+        struct bench_cell cell = {
+            .mode = mode, .op = op, .flavour = flavour[i], .size = (long long)what->size};
+        cell.bytes = (double)bytes;
+        cell.ops = what->ops;
+        cell.extra[0].name = "burst";
+        cell.extra[0].value = what->ops;
+        bench_emit(bench, &cell, &samples[i], origin);
+        if (i < windows)
+            bench_window_free(&rate[i].window);
+    }
+    free(buffer);
+}
+
+static void measure_sizes(const struct bench *bench, struct rate *rate, const char *mode, const char *op) {
     const struct bench_options *options = &bench->options;
+    rate->put = strcmp(op, "put") == 0;
+    rate->pscw = strcmp(mode, "pscw") == 0;
     for (int v = 0; v < options->values.count; v++) {
         for (int s = 0; s < options->sizes.count; s++) {
             rate->ops = (int)options->values.item[v];
             rate->size = (size_t)options->sizes.item[s];
-            measure(bench, rate, mode, op, flavour);
+            measure(bench, rate, mode, op);
         }
     }
 }
@@ -159,12 +220,10 @@ int main(int argc, char **argv) {
     MPI_Group world;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &peer, &rate.peer);
-    char mode[32], op[32], flavour[32];
+    char mode[32], op[32];
     for (int m = 0; bench_list_entry(options->modes, m, mode, sizeof mode); m++) {
-        for (int o = 0; bench_list_entry(options->ops, o, op, sizeof op); o++) {
-            for (int f = 0; bench_list_entry(options->flavours, f, flavour, sizeof flavour); f++)
-                measure_sizes(&bench, &rate, mode, op, flavour);
-        }
+        for (int o = 0; bench_list_entry(options->ops, o, op, sizeof op); o++)
+            measure_sizes(&bench, &rate, mode, op);
     }
     MPI_Group_free(&rate.peer);
     MPI_Group_free(&world);

@@ -89,7 +89,7 @@ class Results:
     def _compare_with_limits(cells):
         """Notes in cells how many times the limit's time they took in the same launch."""
         def transfer(cell):
-            return tuple(cell.get(name) for name in ("bench", "mode", "op", "size"))
+            return tuple(cell.get(name) for name in ("bench", "mode", "op", "size", "burst"))
 
         limits = {transfer(cell): cell["median_us"] for cell in cells if cell.get("flavour") in BESIDE}
         for cell in cells:

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "../node/node_gate.h"
+#include "../node/node_help.h"
+#include "../node/node_wait.h"
 
 /*
  * Cross-memory attach. Strided pairs become two lists of stretches with the same number of bytes in all, so
@@ -254,26 +256,14 @@ static enum trma_status carry_list(const struct trma_path *path, const struct tr
     return batch_carry(&batch);
 }
 
-bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
-                     bool is_put) {
+static bool carry_dense(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
+                        bool is_put, bool is_proof) {
     struct trma_peer *peer = path->peer;
-    struct trma_helper *helper = path->helper;
-    const bool is_known = helper != NULL && trma_node_helper_knows(helper, target, size, is_put);
-
-    if (helper != NULL) {
-        const size_t done = trma_node_help_carry(helper, is_known, is_put, (void *)origin, target, size);
-        if (done == size) {
-            return true;
-        }
-        origin += done;
-        target += done;
-        size -= done;
-    }
     const struct iovec local = {(void *)origin, size};
     const struct iovec remote = {(void *)target, size};
     const struct call call = {.peer = peer,
                               .is_write = is_put,
-                              .is_proof = helper != NULL && !is_known,
+                              .is_proof = is_proof,
                               .local = &local,
                               .remote = &remote,
                               .n_local = 1,
@@ -281,14 +271,47 @@ bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t t
     ssize_t carried = 0;
     int error = 0;
 
-    if (!atomic_load_explicit(&peer->has_cma, memory_order_acquire) ||
-        call_kernel(&call, &carried, &error) != TRMA_OK || error || (size_t)carried != size) {
+    return atomic_load_explicit(&peer->has_cma, memory_order_acquire) &&
+           call_kernel(&call, &carried, &error) == TRMA_OK && !error && (size_t)carried == size;
+}
+
+/* With the target's help, as far as it goes and is not dearer. */
+static bool carry_dense_helped(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
+                               bool is_put) {
+    struct trma_helper *helper = path->helper;
+    const bool is_known = trma_node_helper_knows(helper, target, size, is_put);
+    /* Without the kernel there is nothing to choose from. */
+    const bool is_priced = is_known && size > TRMA_HELP_SLOT_BYTES &&
+                           atomic_load_explicit(&path->peer->has_cma, memory_order_acquire);
+    const uint64_t begin = is_priced ? trma_node_clock_ns() : 0;
+    size_t done = 0;
+
+    if (!is_priced || trma_node_help_is_cheaper(helper->own, is_put, size)) {
+        done = trma_node_help_carry(helper, is_known, is_put, (void *)origin, target, size);
+    }
+    if (done == size) {
+        if (is_priced) {
+            trma_node_help_note_price(helper->own, is_put, size, true, trma_node_clock_ns() - begin);
+        }
+        return true;
+    }
+    const uint64_t middle = is_priced ? trma_node_clock_ns() : 0;
+    if (!carry_dense(path, origin + done, target + done, size - done, is_put, !is_known)) {
         return false;
     }
-    if (call.is_proof && !atomic_load_explicit(&peer->is_file_only, memory_order_acquire)) {
-        trma_node_helper_note(helper, target, size, is_put);
+    if (is_priced && done == 0) {
+        trma_node_help_note_price(helper->own, is_put, size, false, trma_node_clock_ns() - middle);
+    }
+    if (!is_known && !atomic_load_explicit(&path->peer->is_file_only, memory_order_acquire)) {
+        trma_node_helper_note(helper, target + done, size - done, is_put);
     }
     return true;
+}
+
+bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t target, size_t size,
+                     bool is_put) {
+    return path->helper != NULL ? carry_dense_helped(path, origin, target, size, is_put)
+                                : carry_dense(path, origin, target, size, is_put, false);
 }
 
 /* One dense stretch is what most operations are: no list is built for it. What the call leaves over, or fails

@@ -32,7 +32,10 @@ enum {
     TRMA_HELP_TRAY_BYTES = 8192,
     TRMA_HELP_MOST_PIECES = 32,
     TRMA_HELP_MOST_BYTES = TRMA_HELP_MOST_PIECES * TRMA_HELP_TRAY_BYTES,
-    TRMA_HELP_STRETCHES = 128
+    TRMA_HELP_STRETCHES = 128,
+    TRMA_HELP_PRICE_CLASSES = 16,
+    TRMA_HELP_PRICE_TRIES = 4,  /* of either way before they are compared; the first does not count */
+    TRMA_HELP_PRICE_REVIEW = 64 /* transfers after which the dearer way is tried again */
 };
 
 struct trma_peer;
@@ -99,6 +102,20 @@ struct trma_help_patience {
     atomic_uint pause; /* so many after the last vain try */
 };
 
+/*
+ * What more bytes than a slot takes have cost lately, in one direction and one class of sizes. Which way is
+ * the cheaper one is the machine's matter: where a line takes long from one processor to another, the
+ * kernel's single copy by the origin is faster than two copies through trays. Estimates, which threads may
+ * blur.
+ */
+struct trma_help_price {
+    atomic_uint by_kernel_ns;
+    atomic_uint by_help_ns;
+    atomic_uint kernel_samples; /* up to TRMA_HELP_PRICE_TRIES */
+    atomic_uint help_samples;
+    atomic_uint choices; /* by price, so far */
+};
+
 /* A process's own part in a team, both as target and as origin. Private. */
 struct trma_help {
     struct trma_help_words *words; /* its own */
@@ -111,6 +128,8 @@ struct trma_help {
     atomic_bool has_attendant;
     struct trma_help_patience asking;   /* as origin */
     struct trma_help_patience awaiting; /* as origin */
+    /* As origin: of gets and of puts. */
+    struct trma_help_price prices[2][TRMA_HELP_PRICE_CLASSES];
 };
 
 /* A window's target, as an origin sees it. Private. */
@@ -179,6 +198,13 @@ uint32_t trma_node_help_ask(struct trma_helper *helper, const struct trma_help_j
  * Thread-safe. */
 size_t trma_node_help_carry(struct trma_helper *helper, bool is_known, bool is_put, void *local,
                             uintptr_t address, size_t size);
+
+/* True when the target should be asked to carry so many bytes: what a slot takes always, else as prices say.
+ * Notes nothing but that it was asked. Thread-safe. */
+bool trma_node_help_is_cheaper(struct trma_help *own, bool is_put, size_t size);
+
+/* Notes how long so many bytes, more than a slot takes, took one way. Thread-safe. */
+void trma_node_help_note_price(struct trma_help *own, bool is_put, size_t size, bool by_help, uint64_t ns);
 
 /* How many pieces targets have done for the calling thread. */
 uint64_t trma_node_help_received(void);

@@ -65,7 +65,11 @@ static void test_choice(void **state) {
     assert_int_equal(chosen(&own, true, 4096, 10 * REVIEW), 10);
     note(&own, true, 4096, false, 1000);
     assert_int_equal(chosen(&own, true, 4096, 10 * REVIEW), 10 * REVIEW - 10);
-    assert_true(chosen(&own, true, SLOT, 2 * REVIEW) == 2 * REVIEW);
+    /* Of what a slot takes nothing is chosen. */
+    note(&own, true, SLOT + 1, true, 300);
+    note(&own, true, SLOT + 1, false, 100);
+    assert_int_equal(chosen(&own, true, SLOT + 1, REVIEW - 1), 0);
+    assert_int_equal(chosen(&own, true, SLOT, 2 * REVIEW), 2 * REVIEW);
 }
 
 /* The first sample does not count, and one among many for little. */

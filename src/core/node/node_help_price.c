@@ -4,13 +4,13 @@
 
 /* Classes are powers of two; the first holds what is just too much for a slot, the last all that is left. */
 static struct trma_help_price *price_of(struct trma_help *own, bool is_put, size_t size) {
-    size_t class = 0;
+    size_t index = 0;
 
-    while (class < TRMA_HELP_PRICE_CLASSES - 1 && size >= (size_t)2 * TRMA_HELP_SLOT_BYTES) {
+    while (index < TRMA_HELP_PRICE_CLASSES - 1 && size >= (size_t)2 * TRMA_HELP_SLOT_BYTES) {
         size /= 2;
-        class ++;
+        index++;
     }
-    return &own->prices[is_put][class];
+    return &own->prices[is_put][index];
 }
 
 /* Relaxed, all of them: estimates, which nothing else depends on. */

@@ -9,13 +9,12 @@
 #include "crowd.h"
 
 #include "../common/options.h"
+#include "fork.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -233,20 +232,6 @@ static void measure(struct crowd *crowd, const struct work *work, const struct b
     }
 }
 
-/* A process that ends with its parent, bound as rank `place`: 0 in it, its number in the parent. */
-static pid_t fork_bound(const char *pin, int place) {
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    if (child < 0) {
-        perror("limit-crowd: fork");
-        exit(1);
-    }
-    if (child == 0 &&
-        (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || bench_pin(pin, place) != 0))
-        _exit(2);
-    return child;
-}
-
 /* Processes of its own for each cell, the target among them: this one stays unbound. If one of them fails the
  * end of this one ends the others. */
 static void run(const struct work *work, const struct bench_options *options, int others,
@@ -254,16 +239,11 @@ static void run(const struct work *work, const struct bench_options *options, in
     const size_t bytes = sizeof(struct crowd_shared) + (size_t)others * sizeof(struct crowd_origin);
     struct crowd crowd = {.others = others,
                           .crowded = others + 1 > sysconf(_SC_NPROCESSORS_ONLN),
-                          .shared =
-                              mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
-    if (crowd.shared == MAP_FAILED) {
-        perror("limit-crowd: shared memory");
-        exit(1);
-    }
+                          .shared = limit_memory_share(bytes)};
     if (work->task == WINDOW)
         crowd_window_prepare(others + 1, work->bytes);
     for (crowd.place = 0; crowd.place <= others; crowd.place++) {
-        if (fork_bound(options->pin, crowd.place) != 0)
+        if (limit_process_fork(options->pin, crowd.place) != 0)
             continue;
         if (crowd.place == 0)
             measure(&crowd, work, options, cell);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "crowd.h"
 
+#include "fork.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +15,6 @@ static struct {
     char *parts;
     char *_Atomic *told;
 } given;
-
-static void *mapped_or_end(void *memory) {
-    if (memory == MAP_FAILED) {
-        perror("limit-crowd: shared memory");
-        exit(1);
-    }
-    return memory;
-}
 
 /* The shared memory of process `place`, by name: `parent` is the process that all come from. */
 struct name {
@@ -41,10 +35,8 @@ void crowd_window_prepare(int processes, size_t bytes) {
     }
     parts_bytes = (size_t)processes * bytes;
     told_bytes = (size_t)processes * sizeof *given.told;
-    given.parts = mapped_or_end(
-        mmap(NULL, parts_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    given.told =
-        mapped_or_end(mmap(NULL, told_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    given.parts = limit_memory_share(parts_bytes);
+    given.told = limit_memory_share(told_bytes);
 }
 
 /* The memory of process `place`, made by it or by another one. */
@@ -54,7 +46,11 @@ static char *map_part(int place, size_t bytes, bool own) {
         perror("limit-crowd: shm_open");
         exit(1);
     }
-    char *part = mapped_or_end(mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    char *part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (part == MAP_FAILED) {
+        perror("limit-crowd: mmap");
+        exit(1);
+    }
     close(file);
     return part;
 }

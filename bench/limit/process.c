@@ -2,42 +2,24 @@
 #include "process.h"
 
 #include "../common/measure.h"
+#include "fork.h"
 
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void *shared_memory(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        perror("limit: shared memory");
-        exit(1);
-    }
-    memset(memory, 0, bytes);
-    return memory;
-}
-
 void limit_processes_begin(struct limit_process *process, size_t bytes, const char *pin,
                            void (*serve)(struct limit_process *process)) {
-    *process = (struct limit_process){.control = shared_memory(sizeof(struct limit_control))};
-    process->window[0] = shared_memory(bytes);
-    process->window[1] = shared_memory(bytes);
-    pid_t parent = getpid();
-    process->other = fork();
-    if (process->other < 0) {
-        perror("limit: fork");
-        exit(1);
+    *process = (struct limit_process){.control = limit_memory_share(sizeof(struct limit_control))};
+    for (int i = 0; i < 2; i++) {
+        process->window[i] = limit_memory_share(bytes);
+        memset(process->window[i], 0, bytes); /* no first touch is measured */
     }
+    process->other = limit_process_fork(pin, 1);
     process->me = process->other == 0 ? 1 : 0;
-    if (process->me == 1 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
-        _exit(1);
-    if (bench_pin(pin, process->me) != 0)
+    if (process->me == 0 && bench_pin(pin, 0) != 0)
         exit(2);
     process->buffer = bench_memory(bytes);
     bench_fill(process->buffer, bytes, 0);

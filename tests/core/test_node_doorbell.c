@@ -92,7 +92,7 @@ static void test_with_fences(void **state) {
     scene_close(scene);
 }
 
-/* One ring wakes everybody who sleeps at the bell. */
+/* One ring wakes everybody who sleeps at the bell, be it by a nap: who rings has seen that they are there. */
 static void play_crowd(struct actor *actor) {
     struct court *court = (struct court *)actor->scene->area;
     bool needs_fence = actor->team->waiter.needs_fence;
@@ -103,8 +103,14 @@ static void play_crowd(struct actor *actor) {
                 sched_yield();
             }
             throw_ball(court, 0, round, needs_fence);
-        } else {
+        } else if (actor->me % 2 == 0) {
             catch_ball(court, 0, round, needs_fence);
+        } else {
+            struct ball ball = {&court->words[0], round};
+            uint64_t start = trma_node_clock_ns();
+            trma_node_doorbell_nap(&court->bells[0], has_come, &ball, BOUND_NS);
+            CHECK(trma_node_clock_ns() - start < BOUND_NS);
+            CHECK(has_come(&ball));
         }
         CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
     }
@@ -132,9 +138,14 @@ static void test_bound_and_look(void **state) {
     trma_node_doorbell_sleep(&bell, true, never, NULL, 5000000);
     assert_true(trma_node_clock_ns() - start >= 5000000);
 
+    start = trma_node_clock_ns();
+    assert_false(trma_node_doorbell_nap(&bell, never, NULL, 5000000));
+    assert_true(trma_node_clock_ns() - start >= 5000000);
+
     /* What is true already is not slept for. */
     start = trma_node_clock_ns();
     trma_node_doorbell_sleep(&bell, true, always, NULL, BOUND_NS);
+    trma_node_doorbell_nap(&bell, always, NULL, BOUND_NS);
     assert_true(trma_node_clock_ns() - start < BOUND_NS);
     assert_int_equal(atomic_load(&bell.sleepers), 0);
     assert_int_equal(atomic_load(&bell.rings), 0);

@@ -26,8 +26,9 @@ void trma_node_doorbell_ring(struct trma_doorbell *bell) {
     syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-bool trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
-                              void *argument, uint64_t timeout_ns) {
+/* `fence_all`: notifiers leave the fence out, so it is run for them. */
+static bool sleep_announced(struct trma_doorbell *bell, bool fence_all, bool (*ready)(void *argument),
+                            void *argument, uint64_t timeout_ns) {
     /* The ring count is read before `ready` is looked at: a ring in between makes the futex call return at
      * once. */
     unsigned rings = atomic_load_explicit(&bell->rings, memory_order_acquire);
@@ -35,14 +36,24 @@ bool trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool
                                .tv_nsec = (long)(timeout_ns % 1000000000U)};
 
     atomic_fetch_add_explicit(&bell->sleepers, 1, memory_order_seq_cst);
-    if (needs_fence) {
-        atomic_thread_fence(memory_order_seq_cst);
-    } else {
+    if (fence_all) {
         (void)trma_node_doorbell_fence_all(); /* refused all of a sudden: the time limit is the way out */
+    } else {
+        atomic_thread_fence(memory_order_seq_cst);
     }
     if (!ready(argument)) {
         syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0);
     }
     atomic_fetch_sub_explicit(&bell->sleepers, 1, memory_order_relaxed);
     return atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
+}
+
+bool trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
+                              void *argument, uint64_t timeout_ns) {
+    return sleep_announced(bell, !needs_fence, ready, argument, timeout_ns);
+}
+
+bool trma_node_doorbell_nap(struct trma_doorbell *bell, bool (*ready)(void *argument), void *argument,
+                            uint64_t timeout_ns) {
+    return sleep_announced(bell, false, ready, argument, timeout_ns);
 }

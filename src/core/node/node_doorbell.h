@@ -58,4 +58,12 @@ static inline void trma_node_doorbell_notify(struct trma_doorbell *bell, bool ne
 bool trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, bool (*ready)(void *argument),
                               void *argument, uint64_t timeout_ns);
 
+/*
+ * The same without membarrier, which interrupts every other core. Where notifiers run no fence, one whose
+ * store is still on its way while it looks at `sleepers` does not ring, and the nap lasts all of
+ * `timeout_ns`: for one so short that this may happen once in thousands of times.
+ */
+bool trma_node_doorbell_nap(struct trma_doorbell *bell, bool (*ready)(void *argument), void *argument,
+                            uint64_t timeout_ns);
+
 #endif

@@ -20,7 +20,8 @@ enum {
     SPINS_AFTER_HELP = 256,     /* some 10 us: an origin that was helped may have more */
     MOST_SPINS_OF_HELP = 4096,  /* without a look at anything else */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
-    NAP_NS = 50000,             /* where it has to keep up: some 64 KiB of a message go by each poke */
+    NAP_NS =
+        50000, /* where the host has to keep up: some 64 KiB of a message go by each poke; and at first */
     LIVENESS_PERIOD_NS = 200000000,
     DEATHS_OF_PROGRAM = 4 /* looks that find one, where keeps_progress is set */
 };
@@ -152,10 +153,17 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
     const uint64_t bound = waiter->keeps_progress ? NAP_NS : SLEEP_NS;
     uint64_t looked = trma_node_clock_ns();
     unsigned deaths = 0;
+    /* Crowded, most waits end within microseconds, when another one has had its turn, and the others' cores
+     * are better left to their copies than interrupted by a fence. Measured (2 cores, bench-aggregate of 64
+     * KiB, 3 to 8 members, 5 launches each): 0.87 to 0.91 of the time with each process in a session of its
+     * own, 0.86 to 0.97 with all in one. */
+    bool naps = waiter->crowded;
 
     for (;;) {
         const bool has_rung =
-            trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
+            naps ? trma_node_doorbell_nap(waiter->bell, ready, argument, NAP_NS)
+                 : trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
+        naps = naps && has_rung;
         /* Somebody has done its part, and others have not: they may have been waiting for the same core. To
          * yield to them costs less than to be woken by each. */
         if (ready(argument) || (has_rung && waiter->crowded && yield(waiter, false, ready, argument))) {

@@ -18,6 +18,9 @@ from runner import BUILD, SIMULATORS, WITH_COMMAND, Benchmarks, MissingProgram, 
 from tables import limit_tables, tables_of
 
 
+PATIENCE_S = 30  # of each launch, with a machine that is not at its best
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
@@ -40,10 +43,10 @@ def without_busy(store):
     return good, len(runs) - len(good)
 
 
-def run_experiment(experiment, options, hosts, machine, titles):
+def run_experiment(experiment, options, benchmarks, hosts, machine, titles):
     """Measures, prints and writes one experiment. Returns its failures as sentences."""
     store = campaign.Store(f"{options.output}/{experiment.name}.json", machine, keep=not options.fresh)
-    runs = campaign.Campaign(store, Benchmarks(options.with_command), retries=3, quiet_wait_s=60)
+    runs = campaign.Campaign(store, benchmarks, retries=3, quiet_wait_s=60)
 
     places = {"": options.pin, **(placements() if experiment.placements and options.pin == "auto" else {})}
 
@@ -90,6 +93,7 @@ def main():
     if missing or not hosts:
         sys.exit(f"bench: host MPI '{''.join(missing[:1])}' is not here; here are: {' '.join(machine['hosts']) or 'none'}")
     titles = {host: host_title(host, machine["hosts"][host]) for host in hosts}
+    benchmarks = Benchmarks(options.with_command, 0 if options.quick else PATIENCE_S)
     failures = []
     try:
         for name in names:
@@ -100,7 +104,7 @@ def main():
             if tool and not shutil.which(tool):
                 print(f"{name}: {tool} is not installed, left out")
                 continue
-            failures += run_experiment(EXPERIMENTS[name], options, hosts, machine, titles)
+            failures += run_experiment(EXPERIMENTS[name], options, benchmarks, hosts, machine, titles)
     except MissingProgram as error:
         sys.exit(f"bench: {error}")
     for failure in failures:

@@ -6,7 +6,7 @@ import statistics
 
 from results import Table, fits, value_text
 from runner import ALONE, WITH
-from tables import FLAVOURS, MODES, OPERATIONS, cells_with, size_text
+from tables import COPIES, FLAVOURS, MODES, OPERATIONS, cells_with, size_text
 
 HOT_LIMIT = 1.15
 BENCHES = ("latency", "rate", "contend", "sync", "aggregate")
@@ -95,7 +95,7 @@ def best_tables(results, titles):
     return [Table("Against the best MPI alone", f"{note}; geometric mean over the cells, in brackets the worst",
                   ["experiment", "synchronisation", "operation", *head], rows, 3),
             Table("Against the best MPI alone: cells that are slower", f"{note}; last, the worst of them when every time is told "
-                  "in multiples of that of the limit in the same launch (the exchange by hand, memcpy), where there is one",
+                  "in multiples of that of the limit in the same launch (the exchange by hand, memcpy, a loop of sums), where there is one",
                   ["cell", "best alone", "its time", *head, "by limits"], slower, 2)]
 
 
@@ -130,10 +130,10 @@ def hot_tables(results, titles):
                   ["host MPI", "cell", "created", "allocated", "share"], slower, 2)]
 
 
-def beside_rows(results, titles, modes, sizes, text):
+def beside_rows(results, titles, modes, operations, sizes, text):
     rows = []
     order = [fields for fields in cells_with(results, bench="latency", flavour="allocate")
-             if fields["mode"] in modes and sizes(fields["size"])]
+             if fields["mode"] in modes and fields["op"] in operations and sizes(fields["size"])]
     for fields in sorted(order, key=lambda f: (modes.index(f["mode"]), list(OPERATIONS).index(f["op"]), f["size"])):
         values = [results.find(host, WITH, **dict(fields, flavour=flavour)) for host in titles for flavour, _ in FLAVOURS]
         shares = [beside(value) if value else None for value in values]
@@ -146,15 +146,18 @@ def beside_rows(results, titles, modes, sizes, text):
 def beside_tables(results, titles):
     """TrueRMA against the limits that were sampled in turns with it."""
     head = ["synchronisation", "operation", "size", *(f"{title}: {name}" for title in titles.values() for _, name in FLAVOURS)]
-    by_hand = beside_rows(results, titles, ["pscw"], lambda size: True, lambda share: f"{share:.2f}")
-    copies = beside_rows(results, titles, ["lock", "lock_shared", "lock_all"], lambda size: size >= 64 << 10,
-                         lambda share: f"{1 / share:.3f}")
+    by_hand = beside_rows(results, titles, ["pscw"], COPIES, lambda size: True, lambda share: f"{share:.2f}")
+    copies, sums = (beside_rows(results, titles, ["lock", "lock_shared", "lock_all"], operations, lambda size: size >= 64 << 10,
+                                lambda share: f"{1 / share:.3f}") for operations in (COPIES, ("accumulate",)))
     tables = [Table("Against the exchange by hand", "TrueRMA's time as a multiple of that of a copy, a flag and a poll in memory "
                     "that two processes share, sampled in turns in the same launches; medians over launches", head, by_hand, 3),
               Table("Against memcpy", "bandwidth with TrueRMA, synchronisation included, as a share of that of memcpy within the "
                     "process on the same memory, sampled in turns in the same launches; medians over launches. The same bytes go again and "
                     "again: memcpy begins each time at the end that the last copy has pushed out of the cache, TrueRMA at the other", head,
-                    copies, 3)]
+                    copies, 3),
+              Table("Against a loop of sums", "bandwidth of accumulate with TrueRMA, synchronisation and atomicity included, as a share of "
+                    "that of a plain loop over vectors within the process, sampled in turns in the same launches; medians over launches",
+                    head, sums, 3)]
     return [table for table in tables if table.rows]
 
 

@@ -122,13 +122,16 @@ static long check_passive(void *context) {
 
 static struct bench_task task_of(struct latency *latency, const char *mode) {
     latency->lock_type = strcmp(mode, "lock") == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
-    struct bench_task task = {.context = latency, .run = run_lock, .check = check_passive, .least = 10};
+    struct bench_task task = {
+        .context = latency, .run = run_lock, .check = check_passive, .least = 10, .one_sided = true};
     if (strcmp(mode, "pscw") == 0) {
         task.run = run_pscw;
+        task.one_sided = false;
         task.check = check_active;
     } else if (strcmp(mode, "fence") == 0) {
         task.open = open_fence;
         task.run = run_fence;
+        task.one_sided = false;
         task.check = check_active;
     } else if (strcmp(mode, "lock_all") == 0) {
         task.open = open_lock_all;
@@ -153,7 +156,7 @@ static void end(struct latency *latency) {
     bench_window_free(latency->transfer.window);
 }
 
-/* The limit of large transfers: a copy within the process in the place of the operation and its
+/* The limit of large transfers: a copy or a sum within the process in the place of the operation and its
  * synchronisation, all else the same. */
 static void run_copy(void *context, long iterations) {
     struct transfer *transfer = context;
@@ -167,19 +170,29 @@ static void run_copy(void *context, long iterations) {
 
 static long check_copy(void *context) {
     const struct transfer *transfer = context;
-    return transfer->wrong +
-           (transfer->rank == 0 && memcmp(transfer->memory, transfer->buffer, transfer->size) != 0);
+    if (transfer->rank != 0)
+        return transfer->wrong;
+    /* Sums began with zeros. */
+    const uint64_t times = transfer->kind == TRANSFER_ACCUMULATE ? transfer->issued : 1;
+    long wrong = transfer->wrong;
+    for (size_t i = 0; i < transfer->size / sizeof(uint64_t); i++)
+        wrong += transfer->memory[i] != times * transfer->buffer[i];
+    return wrong;
 }
 
-static bool is_limited(const struct bench *bench, const char *op) {
-    return (strcmp(op, "put") == 0 || strcmp(op, "get") == 0) &&
-           strcmp(bench->options.flavours, program.flavours) == 0;
+static bool is_copy(const char *op) {
+    return strcmp(op, "put") == 0 || strcmp(op, "get") == 0;
+}
+
+static bool is_limited(const struct bench *bench) {
+    return strcmp(bench->options.flavours, program.flavours) == 0;
 }
 
 /* Where it is one: an origin that tells nobody moves so many bytes that calling costs little. */
 static bool has_copy_for_limit(const struct bench *bench, const char *mode, const char *op, size_t size) {
     const size_t least = 32 << 10;
-    return is_limited(bench, op) && size >= least && strncmp(mode, "lock", 4) == 0;
+    return is_limited(bench) && !transfer_is_atomic_word(op) && size >= least &&
+           strncmp(mode, "lock", 4) == 0;
 }
 
 /* The limit of the ping-pong: the same copies by hand between two processes that share memory. Who has copied
@@ -249,7 +262,7 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
     char flavour[BENCH_MAX_TURNS][32];
     struct transfer copy;
     struct hand hand;
-    uint64_t *buffer = bench_memory(size);
+    uint64_t *buffer = bench_memory(size), *sums = NULL;
     int count = 0;
     while (count < BENCH_MAX_TURNS &&
            bench_list_entry(bench->options.flavours, count, flavour[count], sizeof flavour[count])) {
@@ -259,19 +272,21 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         count++;
     }
     const int windows = count;
-    const bool is_by_hand = windows > 0 && strcmp(mode, "pscw") == 0 && is_limited(bench, op);
+    const bool is_by_hand = windows > 0 && strcmp(mode, "pscw") == 0 && is_copy(op) && is_limited(bench);
     if (is_by_hand) {
         begin_hand(&hand, bench, op, size, buffer);
         task[count] =
             (struct bench_task){.context = &hand, .run = run_hand, .check = check_hand, .least = 10};
         strcpy(flavour[count++], "exchange");
     } else if (windows > 0 && has_copy_for_limit(bench, mode, op, size)) {
-        /* The last window is an allocated one; this rank's own memory in it is used by nothing else. */
+        /* The last window is an allocated one; of this rank's own memory in it nothing else is asked than
+         * that nobody adds to it. */
         copy = latency[windows - 1].transfer;
-        transfer_copy(&copy, (uint64_t *)window[windows - 1].base);
+        sums = is_copy(op) ? NULL : bench_memory(size);
+        transfer_copy(&copy, is_copy(op) ? (uint64_t *)window[windows - 1].base : sums);
         task[count] =
             (struct bench_task){.context = &copy, .run = run_copy, .check = check_copy, .least = 10};
-        strcpy(flavour[count++], "memcpy");
+        strcpy(flavour[count++], is_copy(op) ? "memcpy" : "update");
     }
     bench_run_in_turns(bench, task, count, samples);
     for (int i = 0; i < count; i++) {
@@ -287,6 +302,7 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
     }
     if (is_by_hand)
         MPI_Win_free(&hand.window.win);
+    free(sums);
     free(buffer);
 }
 

@@ -154,7 +154,8 @@ static struct bench_task task_of(struct rate *rate) {
                                .run = rate->pscw ? run_pscw : run_lock_all,
                                .close = close_round,
                                .check = check,
-                               .warm = rate->window.created};
+                               .warm = rate->window.created,
+                               .one_sided = !rate->pscw};
 }
 
 /* The flavours in turns, a window of each alive, from and to one buffer, and the limit: they are compared.

@@ -4,7 +4,7 @@
 import dataclasses
 import statistics
 
-from runner import ALONE, LIMIT, WITH
+from runner import ALONE, FAR, LIMIT, SLOW, WITH, best_of
 
 # What distinguishes cells; all other numbers of a cell are results.
 IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
@@ -18,13 +18,7 @@ def fits(fields, wanted):
             all(wanted.get(name) == fields.get(name) for name in ("placement", "threads")))
 
 
-# A virtual machine's CPUs may be moved about beneath it. Launches in which a word took so many times the shortest time from
-# one to the other, as the programs measure it around every cell, are left out where there are others.
-FAR = 1.5
-# And it shares its cores with other tenants: launches in which a piece of work that fills a core took so many times the
-# shortest time are left out likewise.
-SLOW = 1.15
-BESIDE = ("exchange", "memcpy")  # cells that are a limit, sampled in turns with others of the same launch
+BESIDE = ("exchange", "memcpy", "update")  # cells that are a limit, sampled in turns with others of the same launch
 PASSIVE = ("lock", "lock_shared", "lock_all", "same", "distinct")  # where no rank waits for another one's word
 
 
@@ -50,26 +44,27 @@ class Results:
 
     def __init__(self, runs):
         self.values, self.mishaps, self.attempted = {}, {}, set()
-        pings = sorted(cell["ping_ns"] for run in runs for cell in run["outcome"]["cells"] if cell.get("ping_ns"))
-        self.nearest = pings[len(pings) // 10] if pings else 0  # the very lowest are slips of the clock
-        paces = sorted(cell["pace_ns"] for run in runs for cell in run["outcome"]["cells"] if cell.get("pace_ns"))
-        self.fastest = paces[len(paces) // 10] if paces else 0
+        cells = {}
+        for run in runs:
+            cells.setdefault(run["job"].get("placement", ""), []).extend(run["outcome"]["cells"])
+        best = {placement: best_of(measured) for placement, measured in cells.items()}
         ordered = sorted(runs, key=lambda run: run["outcome"]["busy"])
         for run in ordered:
             self._add(run["job"], run["outcome"])
-        for value in self.values.values():
-            self._choose(value)
+        for (_, _, identity), value in self.values.items():
+            self._choose(value, *best[dict(identity).get("placement", "")])
 
-    def _choose(self, value):
+    @staticmethod
+    def _choose(value, nearest, fastest):
         """Of a limit the lowest launch counts; of others those that were measured while the CPUs were near, and of
         these those with the cores to themselves. Slow ones are still compared: left out, a fast peer would be missed."""
         if value.launches[0]["bench"] == "limit":
             value.launches = [min(value.launches, key=lambda cell: cell["median_us"])]
             return
         passive = value.launches[0].get("mode") in PASSIVE
-        near = [cell for cell in value.launches if passive or cell.get("ping_ns", 0) <= FAR * self.nearest]
+        near = [cell for cell in value.launches if passive or cell.get("ping_ns", 0) <= FAR * nearest]
         value.far = not near
-        quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * self.fastest]
+        quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * fastest]
         value.slow = not quiet
         value.launches = quiet or near or value.launches
 

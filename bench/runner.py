@@ -98,6 +98,24 @@ def command_of(job, with_command, build=BUILD):
     return [*start, str(job.ranks), *simulator, *prefix, *program]
 
 
+# A virtual machine's CPUs may be moved about beneath it. Launches in which a word took so many times the shortest time from
+# one to the other, as the programs measure it around every cell, are left out where there are others.
+FAR = 1.5
+# And it shares its cores with other tenants: launches in which a piece of work that fills a core took so many times the
+# shortest time are left out likewise.
+SLOW = 1.15
+
+
+def best_of(cells):
+    """How near each other two CPUs are, and how fast, when the machine is at its best: nanoseconds of a word from one to the
+    other, and of the piece of work (0: unknown). The very lowest are slips of the clock; between two CPUs of one core words
+    take less, and both are slow."""
+    paces = sorted(cell["pace_ns"] for cell in cells if cell.get("pace_ns"))
+    fastest = paces[len(paces) // 10] if paces else 0
+    pings = sorted(cell["ping_ns"] for cell in cells if cell.get("ping_ns") and cell.get("pace_ns", 0) <= SLOW * fastest)
+    return pings[len(pings) // 10] if pings else 0, fastest
+
+
 def fingerprint_of(job, with_command, build=BUILD):
     """Changes when the job, its program or the library does: results are kept under it."""
     what = repr(dataclasses.astuple(job)[:6]) + job.under + (with_command if job.variant == WITH else "")
@@ -232,15 +250,25 @@ def run(job, with_command, build=BUILD):
 
 
 class Benchmarks:
-    """What a campaign needs to know of the benchmark programs."""
+    """What a campaign needs to know of the benchmark programs. Each launch may wait for `patience_s` in all until the CPUs of
+    a virtual machine are near each other and fast; how near and fast they can be is told by what was measured before."""
 
     outcome = Outcome
 
-    def __init__(self, with_command):
-        self.with_command = with_command
+    def __init__(self, with_command, patience_s=0):
+        self.with_command, self.patience_s = with_command, patience_s
+        self.seen = {}  # cells by placement
 
     def run(self, job):
-        return run(job, self.with_command)
+        more = ()
+        if self.patience_s and job.variant != LIMIT and not job.under:
+            more = ("--patience-ms", str(self.patience_s * 1000))
+            nearest, fastest = best_of(self.seen.get(job.placement, ()))
+            more += ("--best-ns", f"{nearest:.0f},{fastest:.0f}") if nearest and fastest else ()
+        waiting = dataclasses.replace(job, args=(*job.args, *more), timeout_s=job.timeout_s + self.patience_s)
+        outcome = run(waiting, self.with_command)
+        self.seen.setdefault(job.placement, []).extend(outcome.cells)
+        return outcome
 
     def fingerprint(self, job):
         return fingerprint_of(job, self.with_command)

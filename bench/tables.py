@@ -135,7 +135,8 @@ def latency_tables_of(results, titles, where):
             for flavour, _ in FLAVOURS:
                 row += pair_columns(results, host, "latency", mode=mode, op=op, size=size, flavour=flavour, **where)
             limits = limit_columns(results, op, size, told=mode in TOLD, **where)
-            beside = results.find(host, WITH, bench="latency", mode=mode, op=op, size=size, flavour="memcpy", **where)
+            within = "memcpy" if op in COPIES else "update"
+            beside = results.find(host, WITH, bench="latency", mode=mode, op=op, size=size, flavour=within, **where)
             if beside:  # in turns with these very cells
                 limits[-1] = number_text(beside, "median_us", "")
             rows.append(row + limits)

@@ -50,12 +50,15 @@ struct bench_task {
     bool each; /* every iteration is a sample of its own, and no host barrier stands between them */
     bool warm; /* is used for the options' warm_ms before the first sample: a created window's traffic earns
                   its adoption (src/core/win/win_adopt.h) meanwhile */
-    bool together; /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
+    bool one_sided; /* one rank does all of it: how far apart the ranks' CPUs are does not matter */
+    bool together;  /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
 };
 
 /* Warms up, chooses the iterations per sample by the options' budget and repeats; samples during which
- * another tenant slowed a core down are taken again, up to three times as many. Each rank's own times are in
- * its `samples`. A wrong word anywhere ends the run through bench_verify. */
+ * another tenant slowed a core down are taken again, up to three times as many. While the options' patience
+ * lasts, it is waited until a virtual machine's CPUs are near each other and fast, and what was measured
+ * while they went apart is measured again. Each rank's own times are in its `samples`. A wrong word anywhere
+ * ends the run through bench_verify. */
 void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples);
 
 /* The same for up to BENCH_MAX_TURNS tasks that are compared with each other (none of them `each`): a sample

@@ -34,9 +34,12 @@ void bench_compute(double us) {
     chain((long)(us * steps_per_us));
 }
 
-double bench_pace_ns(void) {
+/* Where a loop and its words lie decides a fifth of its time: in the programs of all hosts they lie alike. */
+enum { ALIKE = 4096 };
+
+__attribute__((aligned(ALIKE))) double bench_pace_ns(void) {
     enum { WORDS = 1024, PASSES = 8, TRIES = 3 };
-    static uint64_t words[WORDS];
+    static _Alignas(ALIKE) uint64_t words[WORDS];
     double fastest = 0;
     for (int try = 0; try < TRIES; try++) { /* an interrupt is not what is looked for */
         double start = bench_now_us();

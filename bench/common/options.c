@@ -95,13 +95,17 @@ static void help(const struct bench_options *options) {
         printf("  --size LIST       bytes, K and M understood (default %s)\n", program->sizes);
     if (program->values != NULL)
         printf("  --values LIST     %s (default %s)\n", program->values_help, program->values);
-    printf("  --reps N          samples per cell (default %d)\n"
-           "  --budget-ms T     time per cell that the number of iterations is chosen by (default %g)\n"
-           "  --warm-ms T       use of a created window before it is measured (default 0)\n"
-           "  --threads         ask for MPI_THREAD_MULTIPLE, as mpi4py does\n"
-           "  --pin auto|LIST   bind rank r to the r-th CPU of the list, round robin\n"
-           "  --help            print this\n",
-           options->reps, options->budget_ms);
+    printf(
+        "  --reps N          samples per cell (default %d)\n"
+        "  --budget-ms T     time per cell that the number of iterations is chosen by (default %g)\n"
+        "  --warm-ms T       use of a created window before it is measured (default 0)\n"
+        "  --patience-ms T   time in all to wait until CPUs are near each other and fast (default 0)\n"
+        "  --best-ns A,B     how fast they can be: a word between two of them, and the pace, as cells tell\n"
+        "                    them (default: as the program finds)\n"
+        "  --threads         ask for MPI_THREAD_MULTIPLE, as mpi4py does\n"
+        "  --pin auto|LIST   bind rank r to the r-th CPU of the list, round robin\n"
+        "  --help            print this\n",
+        options->reps, options->budget_ms);
 }
 
 /* The defaults are the program's own lists, known to be right. */
@@ -139,6 +143,8 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
                                           {"reps", required_argument, NULL, 'r'},
                                           {"budget-ms", required_argument, NULL, 'b'},
                                           {"warm-ms", required_argument, NULL, 'w'},
+                                          {"patience-ms", required_argument, NULL, 'P'},
+                                          {"best-ns", required_argument, NULL, 'B'},
                                           {"threads", no_argument, NULL, 't'},
                                           {"pin", required_argument, NULL, 'p'},
                                           {"help", no_argument, NULL, 'h'},
@@ -172,6 +178,7 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
         case 'r':
         case 'b':
         case 'w':
+        case 'P':
             good = number_parse(optarg, &number) && number > 0 && number <= 1000000;
             if (!good && speak)
                 fprintf(stderr, "'%s' is not a number from 1 to 1000000\n", optarg);
@@ -179,8 +186,16 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
                 options->reps = (int)number;
             else if (c == 'w')
                 options->warm_ms = (double)number;
+            else if (c == 'P')
+                options->patience_ms = (double)number;
             else
                 options->budget_ms = (double)number;
+            break;
+        case 'B':
+            good = numbers_parse(optarg, &options->best) && options->best.count == 2;
+            if (!good && speak)
+                fprintf(stderr, "--best-ns: '%s' is not two numbers of nanoseconds such as 60,4000\n",
+                        optarg);
             break;
         case 't':
             options->threads = true;

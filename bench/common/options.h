@@ -35,11 +35,14 @@ struct bench_options {
     const struct bench_program *program;
     const char *modes, *ops, *flavours; /* the chosen subset, comma-separated */
     struct bench_numbers sizes, values;
-    int reps;         /* samples per cell */
-    double budget_ms; /* time per cell that the number of iterations is chosen by */
-    double warm_ms;   /* use of a created window before it is measured */
-    bool threads;     /* MPI_THREAD_MULTIPLE is asked for, as mpi4py does */
-    const char *pin;  /* NULL: not pinned; "auto": round robin; else a list of CPUs */
+    int reps;                  /* samples per cell */
+    double budget_ms;          /* time per cell that the number of iterations is chosen by */
+    double warm_ms;            /* use of a created window before it is measured */
+    double patience_ms;        /* time in all to wait for a machine at its best, see bench.h */
+    struct bench_numbers best; /* what it is like then, nanoseconds: a word from CPU to CPU, bench_pace_ns;
+                                  none: as the program finds it */
+    bool threads;              /* MPI_THREAD_MULTIPLE is asked for, as mpi4py does */
+    const char *pin;           /* NULL: not pinned; "auto": round robin; else a list of CPUs */
 };
 
 /* Parses the command line. Returns 0, or 1 when the program is to end successfully (--help), or 2 when the

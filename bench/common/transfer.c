@@ -57,6 +57,14 @@ static inline void copy(const struct transfer *transfer, void *to, const void *f
     __asm__ volatile("" ::: "memory"); /* every copy is made */
 }
 
+/* In the place of MPI_Accumulate. */
+static inline void add(const struct transfer *transfer, uint64_t *restrict to,
+                       const uint64_t *restrict from) {
+    for (size_t i = 0; i < words_of(transfer); i++)
+        to[i] += from[i];
+    __asm__ volatile("" ::: "memory"); /* every sum is made */
+}
+
 void transfer_issue(struct transfer *transfer) {
     uint64_t *buffer = transfer->buffer;
     size_t last = words_of(transfer) - 1;
@@ -80,8 +88,11 @@ void transfer_issue(struct transfer *transfer) {
             MPI_Get(buffer, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, win);
         break;
     case TRANSFER_ACCUMULATE:
-        MPI_Accumulate(buffer, (int)last + 1, MPI_UINT64_T, peer, 0, (int)last + 1, MPI_UINT64_T, MPI_SUM,
-                       win);
+        if (transfer->memory)
+            add(transfer, transfer->memory, buffer);
+        else
+            MPI_Accumulate(buffer, (int)last + 1, MPI_UINT64_T, peer, 0, (int)last + 1, MPI_UINT64_T, MPI_SUM,
+                           win);
         break;
     case TRANSFER_FETCH_AND_OP:
         buffer[0] = 1;

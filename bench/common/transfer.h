@@ -45,8 +45,8 @@ bool transfer_is_atomic_word(const char *op);
 void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
                     uint64_t *buffer, int rank);
 
-/* Makes it a copy without MPI (put and get only), to or from `memory`, which holds by now what gets will
- * bring: the limit of transfers, with all that they have besides MPI's calls. */
+/* Makes it a copy or a sum without MPI (put, get and accumulate), to or from `memory`, which holds by now
+ * what gets will bring: the limit of transfers, with all that they have besides MPI's calls. */
 void transfer_copy(struct transfer *transfer, uint64_t *memory);
 
 /* Issues the next operation towards the peer. */

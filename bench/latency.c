@@ -122,16 +122,13 @@ static long check_passive(void *context) {
 
 static struct bench_task task_of(struct latency *latency, const char *mode) {
     latency->lock_type = strcmp(mode, "lock") == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
-    struct bench_task task = {
-        .context = latency, .run = run_lock, .check = check_passive, .least = 10, .one_sided = true};
+    struct bench_task task = {.context = latency, .run = run_lock, .check = check_passive, .least = 10};
     if (strcmp(mode, "pscw") == 0) {
         task.run = run_pscw;
-        task.one_sided = false;
         task.check = check_active;
     } else if (strcmp(mode, "fence") == 0) {
         task.open = open_fence;
         task.run = run_fence;
-        task.one_sided = false;
         task.check = check_active;
     } else if (strcmp(mode, "lock_all") == 0) {
         task.open = open_lock_all;

@@ -6,16 +6,18 @@ import pathlib
 
 from best import summary_tables
 from experiments import EXPERIMENTS
-from plots import plot_of
+from figures import figures_of
 from results import Results, time_text
 from tables import limit_tables, tables_of
 
-STYLE = """
+THEME = """
 :root { --paper: #fdfdfb; --ink: #22262b; --soft: #5d656f; --grid: #dcdfe3; --row: #f3f4f2;
         --mpich: #1f6fb5; --openmpi: #c0611a; --limit: #7d858e; --good: #1d7a46; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #15181c; --ink: #e3e6e9; --soft: #9aa3ad; --grid: #343a41; --row: #1c2025;
           --mpich: #6cb1ee; --openmpi: #f0a05a; --limit: #98a1ab; --good: #6fce98; --bad: #f2857c; } }
+"""
+STYLE = THEME + """
 body { background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; margin: 0 auto;
        max-width: 62rem; padding: 2.5rem 1.25rem 4rem; }
 h1 { font-size: 1.7rem; margin: 0 0 .3rem; font-weight: 600; letter-spacing: -.01em; }
@@ -80,9 +82,8 @@ def section_html(name, results, titles):
     parts = [f"<h2>{escape(EXPERIMENTS[name].title)}</h2>"]
     if name in NOTES:
         parts.append(f"<p class=note>{NOTES[name]}</p>")
-    svg = plot_of(name, results, {host: title for host, title in titles.items() if host.endswith("pypi")} or titles)
-    if svg:
-        parts.append(f"<figure>{svg}</figure>")
+    for _name, label, svg in figures_of(name, results, titles):
+        parts.append(f"<figure>{svg}<figcaption>{escape(label)}</figcaption></figure>")
     for number, table in enumerate(tables):
         caption = f"<p class=soft>{escape(table.note)}</p>"
         content = caption + table_html(table)

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: 
 
 from results import time_text  # noqa: E402
 from runner import ALONE, WITH  # noqa: E402
-from tables import FLAVOURS, MODES, OPERATIONS, attempted_titles, cells_with, numbers_of, size_text  # noqa: E402
+from tables import FLAVOURS, MODES, OPERATIONS, numbers_of  # noqa: E402
 
 # Colours that stand for the page's variables in what matplotlib writes; no two alike, and none used otherwise.
 INK, GRID, MPICH, OPENMPI, LIMIT_COLOUR, PAPER = "#010203", "#010204", "#010205", "#010206", "#010207", "#010208"
@@ -80,7 +80,7 @@ def legend(figure, titles, with_limit):
                   handlelength=3)
 
 
-def skew_plot(results, titles):
+def skew_plot(results, titles, label):
     """The origin's time over n, one panel per flavour."""
     orders = numbers_of(results, "n", bench="skew")
     figure, panels = pyplot.subplots(1, 2, figsize=(9.6, 4.1), sharey=True, layout="constrained")
@@ -102,7 +102,7 @@ def skew_plot(results, titles):
         panel.set_xlabel("n: the target multiplies two n × n matrices before it waits")
     panels[0].set_ylabel("origin's epoch")
     legend(figure, titles, bool(limit))
-    return svg_of(figure, "skew", "The origin's time for its epoch over the size of the target's computation")
+    return svg_of(figure, "skew", label)
 
 
 def dumbbell(panel, rows):
@@ -143,7 +143,7 @@ def labelled(rows):
     return [("" if i and rows[i - 1][0] == row[0] else row[0], *row[1:]) for i, row in enumerate(rows)]
 
 
-def stall_plot(results, titles):
+def stall_plot(results, titles, label):
     def rows_of(flavour):
         rows = []
         for mode, op in [("lock", "put")] + [("lock_all", op) for op in OPERATIONS]:
@@ -151,10 +151,10 @@ def stall_plot(results, titles):
             for host in titles:
                 rows.append((words, host, *results.pair(host, bench="stall", mode=mode, op=op, flavour=flavour)))
         return labelled([row for row in rows if row[2] or row[3]])
-    return panels_by_flavour(results, titles, "stall", "Time of a first operation while the target computes", rows_of)
+    return panels_by_flavour(results, titles, "stall", label, rows_of)
 
 
-def latency_plot(results, titles):
+def latency_plot(results, titles, label):
     sizes = numbers_of(results, "size", bench="latency", op="put")
 
     def rows_of(flavour):
@@ -165,23 +165,21 @@ def latency_plot(results, titles):
                     rows.append((f"{MODES[mode]}: {op}", host,
                                  *results.pair(host, bench="latency", mode=mode, op=op, size=sizes[0], flavour=flavour)))
         return labelled([row for row in rows if row[2] or row[3]])
-    return panels_by_flavour(results, titles, "latency", f"Latency of operations of {size_text(sizes[0])}", rows_of)
+    return panels_by_flavour(results, titles, "latency", label, rows_of)
 
 
-def oversubscribed_plot(results, titles):
+def oversubscribed_plot(results, titles, label):
     def rows_of(flavour):
         return [(f"{others} origins: {title}", host,
                  *results.pair(host, bench="sync", mode="fan_in", side="target", flavour=flavour, others=others))
                 for others in numbers_of(results, "others", bench="sync", mode="fan_in")
                 for host, title in titles.items()]
-    return panels_by_flavour(results, titles, "oversubscribed", "Target's post and wait with more ranks than cores",
-                             rows_of, 0.3)
+    return panels_by_flavour(results, titles, "oversubscribed", label, rows_of, 0.3)
 
 
-def plot_of(name, results, titles):
-    """The plot of an experiment as SVG, or None where it has none."""
-    plots = {"skew": skew_plot, "stall": stall_plot, "latency": latency_plot, "oversubscribed": oversubscribed_plot}
-    measured = attempted_titles(name, results, titles)
-    if name not in plots or not measured or not cells_with(results, bench="sync" if name == "oversubscribed" else name):
-        return None
-    return plots[name](results, measured)
+PLOTS = {
+    "skew": (skew_plot, "The origin's time for its epoch over the size of the target's computation"),
+    "stall": (stall_plot, "Time of a first operation while the target computes"),
+    "latency": (latency_plot, "Latency of the smallest operations"),
+    "oversubscribed": (oversubscribed_plot, "Target's post and wait with more ranks than cores"),
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make results`: docs/results.md from what the suite has measured (make demo, make bench, make bench-apps). What was not
-measured is named, not filled in."""
+"""`make results`: docs/results.md, and the plots that it shows in docs/plots/results, from what the suite has measured
+(make demo, make bench, make bench-apps). What was not measured is named, not filled in."""
 
 import argparse
 import glob
@@ -12,7 +12,9 @@ import sys
 from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
 from best import summary_tables
 from experiments import EXPERIMENTS
+from figures import figures_of, svg_file
 from machine import host_title, same_machine, with_hosts_of
+from page import THEME
 from results import Results, Table, markdown_of
 from runner import ALONE, BUILD, ROOT, WITH
 from tables import limit_tables, tables_of
@@ -63,13 +65,28 @@ def facts(machine):
             f"- Date: {machine['date']}"]
 
 
-def experiment_lines(machine, runs):
+def plot_lines(figures, output):
+    """Writes the plots beside the page, each to a file, and tells where they are."""
+    folder = output.parent / "plots" / output.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for name, label, svg in figures:
+        (folder / f"{name}.svg").write_text(svg_file(svg, THEME), encoding="utf-8")
+        lines += [f"![{label}](plots/{output.stem}/{name}.svg)", ""]
+    return lines
+
+
+def experiment_lines(machine, runs, output):
     results, titles = Results(runs), titles_of(machine)
     lines, missing = [], []
     for name, experiment in EXPERIMENTS.items():
         tables = [table for table in tables_of(name, results, titles) if table.rows]
         if not tables:
             missing.append(experiment.title)
+            continue
+        figures = figures_of(name, results, titles)
+        if figures:
+            lines += [f"## {experiment.title}: plots", "", *plot_lines(figures, output)]
         for table in tables:
             lines += [markdown_of(table), ""]
     for table in summary_tables(results, titles) + limit_tables(results):
@@ -111,7 +128,7 @@ def main():
     if not files and not apps:
         sys.exit(f"results: nothing was measured in {options.build}: run make demo, make bench or make bench-apps")
     machine, runs = read_all(files) if files else (read(apps)[0], [])
-    body, missing = experiment_lines(machine, runs)
+    body, missing = experiment_lines(machine, runs, options.output)
     if apps:
         body += application_lines(apps.name, read(apps)[1], titles_of(machine))
     else:

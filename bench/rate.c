@@ -154,8 +154,7 @@ static struct bench_task task_of(struct rate *rate) {
                                .run = rate->pscw ? run_pscw : run_lock_all,
                                .close = close_round,
                                .check = check,
-                               .warm = rate->window.created,
-                               .one_sided = !rate->pscw};
+                               .warm = rate->window.created};
 }
 
 /* The flavours in turns, a window of each alive, from and to one buffer, and the limit: they are compared.

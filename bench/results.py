@@ -19,7 +19,6 @@ def fits(fields, wanted):
 
 
 BESIDE = ("exchange", "memcpy", "update")  # cells that are a limit, sampled in turns with others of the same launch
-PASSIVE = ("lock", "lock_shared", "lock_all", "same", "distinct")  # where no rank waits for another one's word
 
 
 @dataclasses.dataclass
@@ -61,8 +60,7 @@ class Results:
         if value.launches[0]["bench"] == "limit":
             value.launches = [min(value.launches, key=lambda cell: cell["median_us"])]
             return
-        passive = value.launches[0].get("mode") in PASSIVE
-        near = [cell for cell in value.launches if passive or cell.get("ping_ns", 0) <= FAR * nearest]
+        near = [cell for cell in value.launches if cell.get("ping_ns", 0) <= FAR * nearest]
         value.far = not near
         quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * fastest]
         value.slow = not quiet

@@ -176,7 +176,9 @@ static double pace(const struct bench *bench) {
     return bench_is_crowded(bench) ? 0 : slowest(bench_pace_ns());
 }
 
-/* What the machine is like now: the same on all ranks. 0: unknown, or it does not matter. */
+/* What the machine is like now: the same on all ranks. 0: unknown. Where one rank does everything, the
+ * distance matters too: the other has looked at the data between samples, and what it has in its caches must
+ * be fetched. */
 struct machine {
     double ping_ns, pace_ns;
 };
@@ -198,8 +200,8 @@ static void remember(const struct bench *bench, const struct machine *now) {
     }
 }
 
-static struct machine look_at_machine(const struct bench *bench, const struct bench_task *task) {
-    struct machine now = {.ping_ns = task->one_sided ? 0 : slowest(ping(bench)), .pace_ns = pace(bench)};
+static struct machine look_at_machine(const struct bench *bench) {
+    struct machine now = {.ping_ns = slowest(ping(bench)), .pace_ns = pace(bench)};
     remember(bench, &now);
     return now;
 }
@@ -220,13 +222,13 @@ static bool be_patient(double ms) {
 }
 
 /* Waits for the machine at its best while there is patience. */
-static struct machine await_machine(const struct bench *bench, const struct bench_task *task) {
+static struct machine await_machine(const struct bench *bench) {
     enum { STEP_MS = 10 };
-    struct machine now = look_at_machine(bench, task);
+    struct machine now = look_at_machine(bench);
     while (!(is_near(&now) && is_fast(&now)) && be_patient(STEP_MS)) {
         const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
         nanosleep(&step, NULL);
-        now = look_at_machine(bench, task);
+        now = look_at_machine(bench);
     }
     return now;
 }
@@ -348,12 +350,12 @@ void bench_run_in_turns(const struct bench *bench, const struct bench_task *task
             samples[i].count = 0;
             samples[i].pace_ns = 0;
         }
-        before = await_machine(bench, &tasks[0]);
+        before = await_machine(bench);
         if (tasks[0].each)
             sample_each(bench, &tasks[0], plans[0].iterations, &samples[0]);
         else
             sample_quietly(bench, tasks, plans, count, reps, samples);
-        after = look_at_machine(bench, &tasks[0]);
+        after = look_at_machine(bench);
     } while (!(is_near(&before) && is_near(&after)) && be_patient(bench->options.budget_ms * count));
     for (int i = 0; i < count; i++)
         samples[i].ping_ns = before.ping_ns > after.ping_ns ? before.ping_ns : after.ping_ns;

@@ -50,8 +50,7 @@ struct bench_task {
     bool each; /* every iteration is a sample of its own, and no host barrier stands between them */
     bool warm; /* is used for the options' warm_ms before the first sample: a created window's traffic earns
                   its adoption (src/core/win/win_adopt.h) meanwhile */
-    bool one_sided; /* one rank does all of it: how far apart the ranks' CPUs are does not matter */
-    bool together;  /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
+    bool together; /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
 };
 
 /* Warms up, chooses the iterations per sample by the options' budget and repeats; samples during which

@@ -18,6 +18,10 @@ def fits(fields, wanted):
             all(wanted.get(name) == fields.get(name) for name in ("placement", "threads")))
 
 
+# Where no rank waits for another one's word the distance of the CPUs matters for large transfers alone: the other rank has
+# looked at the data between samples, and what it has in its caches must be fetched.
+PASSIVE = ("lock", "lock_shared", "lock_all", "same", "distinct")
+PASSIVE_FAR_BYTES = 32 << 10
 BESIDE = ("exchange", "memcpy", "update")  # cells that are a limit, sampled in turns with others of the same launch
 
 
@@ -60,7 +64,9 @@ class Results:
         if value.launches[0]["bench"] == "limit":
             value.launches = [min(value.launches, key=lambda cell: cell["median_us"])]
             return
-        near = [cell for cell in value.launches if cell.get("ping_ns", 0) <= FAR * nearest]
+        some = value.launches[0]
+        unmoved = some.get("mode") in PASSIVE and some.get("size", 0) * some.get("burst", 1) < PASSIVE_FAR_BYTES
+        near = [cell for cell in value.launches if unmoved or cell.get("ping_ns", 0) <= FAR * nearest]
         value.far = not near
         quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * fastest]
         value.slow = not quiet

@@ -11,10 +11,11 @@ import sys
 import campaign
 import page
 from best import summary_tables
-from experiments import EXPERIMENTS, jobs, limit_jobs
+from experiments import EXPERIMENTS, PROFILED, jobs, limit_jobs, with_misses
 from machine import host_title, machine_facts, placements
 from results import Results, text_of
 from runner import BUILD, SIMULATORS, WITH_COMMAND, Benchmarks, MissingProgram, command_of
+from shares import missed_cells
 from tables import limit_tables, tables_of
 
 
@@ -43,8 +44,24 @@ def without_busy(store):
     return good, len(runs) - len(good)
 
 
+def measured_before(names, options, machine):
+    """The runs of other experiments that are stored in the same folder and may be published."""
+    stores = [campaign.Store(f"{options.output}/{name}.json", machine, keep=True) for name in names]
+    return [run for store in stores for run in without_busy(store)[0]]
+
+
+def unwanted_keys(store, pending, hosts, benchmarks):
+    """What is stored of the hosts' jobs that are no longer among those to be run."""
+    wanted = {benchmarks.fingerprint(job) for job in pending}
+    return [key for key, run in store.data["runs"].items() if run["job"]["host"] in hosts and key not in wanted]
+
+
 def run_experiment(experiment, options, benchmarks, hosts, machine, titles):
     """Measures, prints and writes one experiment. Returns its failures as sentences."""
+    profiles = experiment.name == "profile"
+    others = measured_before(PROFILED, options, machine) if profiles else []
+    if profiles:
+        experiment = with_misses(experiment, missed_cells(Results(others), hosts))
     store = campaign.Store(f"{options.output}/{experiment.name}.json", machine, keep=not options.fresh)
     runs = campaign.Campaign(store, benchmarks, retries=3, quiet_wait_s=60)
 
@@ -60,18 +77,20 @@ def run_experiment(experiment, options, benchmarks, hosts, machine, titles):
         runs.pending += campaign.alternate(hosts, (launch,), jobs_of)
     for job in runs.pending:
         command_of(job, options.with_command)
+    if profiles:  # of what missed once and does no more no profile is kept
+        store.forget(unwanted_keys(store, runs.pending, hosts, benchmarks))
     for job in list(runs.pending):
         runs.execute(job)
     runs.progress.clear()
     good, busy = without_busy(store)
-    results = Results(good)
+    results = Results(good + others)
     for table in (tables_of(experiment.name, results, titles) + summary_tables(results, titles)
                   + limit_tables(results)):
         print(text_of(table), flush=True)
     if busy:
         print(f"  {busy} launches are not published: other processes used the machine; run it again when it is quiet")
     failures = [f"{job.name()}: {outcome.message}" for job, outcome in runs.failures]
-    page.write(f"{options.output}/{experiment.name}.html", experiment.title, good, machine, titles, [experiment.name],
+    page.write(f"{options.output}/{experiment.name}.html", experiment.title, good + others, machine, titles, [experiment.name],
                options.with_command, failures)
     print(f"  wrote {store.path} and {experiment.name}.html", flush=True)
     return failures + ([f"{experiment.name}: {busy} launches on a busy machine"] if busy else [])

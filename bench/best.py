@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TrueRMA against the best of all MPIs alone on allocated windows, over every experiment in which less time is better."""
 
-import math
-import statistics
-
-from results import Table, fits, value_text
-from runner import ALONE, WITH
-from tables import COPIES, FLAVOURS, MODES, OPERATIONS, cells_with, size_text
+from results import FLAVOURS, Table, fits, value_text
+from runner import WITH
+from shares import beside, beside_cells, cells_of, geometric, near
+from tables import BY_LOCKS, COPIES, LARGE, MODES, OPERATIONS, size_text
+from wanted import wanted_tables
 
 HOT_LIMIT = 1.15
-BENCHES = ("latency", "rate", "contend", "sync", "aggregate")
 
 
 def name_of(fields):
@@ -20,46 +18,11 @@ def name_of(fields):
     return ", ".join(part for part in parts if part)
 
 
-def near(value):
-    """Whether there is a value that can be compared with others."""
-    return value is not None and not value.far
-
-
-def cells_of(results, hosts):
-    """Per cell: its fields, the best host alone (allocated window) and its value, and TrueRMA's value by host and
-    flavour."""
-    cells = []
-    seen = dict.fromkeys(identity for _, _, identity in results.values)
-    for fields in map(dict, seen):
-        if fields["bench"] not in BENCHES or fields.get("flavour") != "allocate" or not fits(fields, {}):
-            continue
-        if fields.get("mode") == "barrier":
-            continue  # not one-sided, and not of a window
-        alone = {host: value for host in hosts if near(value := results.find(host, ALONE, **fields))}
-        if not alone:
-            continue
-        best = min(alone, key=lambda host: alone[host].of())
-        ours = {(host, flavour): value for host in hosts for flavour, _ in FLAVOURS
-                if near(value := results.find(host, WITH, **dict(fields, flavour=flavour)))}
-        cells.append((fields, best, alone[best], ours))
-    return cells
-
-
-def beside(value):
-    """How many times the limit's time a value takes that was sampled in turns with it, or None."""
-    times = [cell["beside"] for cell in value.launches if "beside" in cell]
-    return statistics.median(times) if times else None
-
-
 def share_by_limits(values, best):
     """The worst share of the best's time when each is told in multiples of its own launch's limit: what is left of a
     difference that the machine made."""
     times = [times for value in values if (times := beside(value))]
     return f"{max(times) / beside(best):.2f}" if times and beside(best) else "–"
-
-
-def geometric(numbers):
-    return math.exp(sum(map(math.log, numbers)) / len(numbers))
 
 
 def best_tables(results, titles):
@@ -131,23 +94,19 @@ def hot_tables(results, titles):
 
 
 def beside_rows(results, titles, modes, operations, sizes, text):
-    rows = []
-    order = [fields for fields in cells_with(results, bench="latency", flavour="allocate")
-             if fields["mode"] in modes and fields["op"] in operations and sizes(fields["size"])]
-    for fields in sorted(order, key=lambda f: (modes.index(f["mode"]), list(OPERATIONS).index(f["op"]), f["size"])):
-        values = [results.find(host, WITH, **dict(fields, flavour=flavour)) for host in titles for flavour, _ in FLAVOURS]
-        shares = [beside(value) if value else None for value in values]
-        if any(shares):
-            rows.append([MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
-                         *(text(share) if share else "–" for share in shares)])
-    return rows
+    columns = [(host, flavour) for host in titles for flavour, _ in FLAVOURS]
+    cells = beside_cells(results, list(titles), modes, operations, sizes)
+    cells.sort(key=lambda cell: (modes.index(cell[0]["mode"]), list(OPERATIONS).index(cell[0]["op"]), cell[0]["size"]))
+    return [[MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
+             *(text(times[column]) if column in times else "–" for column in columns)]
+            for fields, times in cells if times]
 
 
 def beside_tables(results, titles):
     """TrueRMA against the limits that were sampled in turns with it."""
     head = ["synchronisation", "operation", "size", *(f"{title}: {name}" for title in titles.values() for _, name in FLAVOURS)]
     by_hand = beside_rows(results, titles, ["pscw"], COPIES, lambda size: True, lambda share: f"{share:.2f}")
-    copies, sums = (beside_rows(results, titles, ["lock", "lock_shared", "lock_all"], operations, lambda size: size >= 64 << 10,
+    copies, sums = (beside_rows(results, titles, BY_LOCKS, operations, lambda size: size >= LARGE,
                                 lambda share: f"{1 / share:.3f}") for operations in (COPIES, ("accumulate",)))
     tables = [Table("Against the exchange by hand", "TrueRMA's time as a multiple of that of a copy, a flag and a poll in memory "
                     "that two processes share, sampled in turns in the same launches; medians over launches", head, by_hand, 3),
@@ -163,7 +122,8 @@ def beside_tables(results, titles):
 
 def summary_tables(results, titles):
     """What is compared over hosts and experiments."""
-    return best_tables(results, titles) + hot_tables(results, titles) + beside_tables(results, titles)
+    return (wanted_tables(results, titles) + best_tables(results, titles) + hot_tables(results, titles)
+            + beside_tables(results, titles))
 
 
 def share_text(shares):

@@ -72,6 +72,15 @@ class Store:
             del self.data["runs"][old]
         self.data["runs"][key] = {"job": dataclasses.asdict(job), "outcome": dataclasses.asdict(outcome),
                                   "date": time.strftime("%Y-%m-%d %H:%M:%S %z")}
+        self._write()
+
+    def forget(self, keys):
+        for key in keys:
+            del self.data["runs"][key]
+        if keys:
+            self._write()
+
+    def _write(self):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = self.path.with_suffix(".new")
         new.write_text(json.dumps(self.data, indent=1))

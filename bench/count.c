@@ -3,7 +3,8 @@
  * A fixed number of calls, for counting what they cost under a simulator of the processor (the experiments
  * instructions and misses): nothing is timed. Rank 0 is the origin of each; for aggregate, all ranks but 0
  * are, and rank 0 is the target. Before each epoch of pscw a message tells the origin that the target has
- * posted, so that what is counted waits for nobody.
+ * posted, in pscw_exposed one tells rank 0, the target there, that the origin has completed, so that what is
+ * counted waits for nobody.
  */
 #include "common/bench.h"
 
@@ -14,7 +15,7 @@
 static const struct bench_program program = {
     .name = "count",
     .summary = "so many calls and nothing else, to be counted by a simulator",
-    .modes = "lock,flush,fetch_and_op,compare_and_swap,accumulate,pscw,pscw_empty,aggregate",
+    .modes = "lock,flush,fetch_and_op,compare_and_swap,accumulate,pscw,pscw_empty,pscw_exposed,aggregate",
     .flavours = "create,allocate",
     .sizes = "8",
     .values = "1000",
@@ -84,6 +85,22 @@ static void active(const struct count *count, long epochs) {
     }
 }
 
+/* The others complete before rank 0 waits for them. */
+static void exposed(const struct count *count, long epochs) {
+    for (long i = 0; i < epochs; i++) {
+        if (count->rank == 0) {
+            MPI_Win_post(count->others, 0, count->win);
+            for (int r = 1; r < count->ranks; r++)
+                MPI_Recv(NULL, 0, MPI_BYTE, r, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Win_wait(count->win);
+        } else {
+            MPI_Win_start(count->others, 0, count->win);
+            MPI_Win_complete(count->win);
+            MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        }
+    }
+}
+
 static void aggregate(const struct count *count, long epochs) {
     for (long i = 0; i < epochs; i++) {
         if (count->rank == 0) {
@@ -114,7 +131,7 @@ static long wrong(const struct count *count, const char *base, long calls) {
             bad += bench_wrong(base + (size_t)(r - 1) * bytes, bytes, (uint64_t)r, 0);
         return bad;
     }
-    if (count->rank != 1 || is(count, "pscw_empty"))
+    if (count->rank != 1 || is(count, "pscw_empty") || is(count, "pscw_exposed"))
         return 0;
     memcpy(&word, base, sizeof word);
     return word != expected;
@@ -140,6 +157,8 @@ static void run(const struct bench *bench, struct count *count, const char *flav
         aggregate(count, calls);
     else if (is(count, "pscw") || is(count, "pscw_empty"))
         active(count, calls);
+    else if (is(count, "pscw_exposed"))
+        exposed(count, calls);
     else
         passive(count, calls);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -8,8 +8,9 @@ from matplotlib import pyplot
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from plots import LIMIT_COLOUR, legend, svg_of, time_axis, variant_style
+from results import FLAVOURS, numbers_of
 from runner import ALONE, WITH
-from tables import FLAVOURS, MODES, TOLD, numbers_of, size_text
+from tables import MODES, TOLD, size_text
 
 OVERLAPPED_PERCENT = 100  # of the communication's time: what is computed meanwhile
 

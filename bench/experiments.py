@@ -7,6 +7,8 @@ import dataclasses
 from runner import ALONE, LIMIT, Job
 
 SMALL = "8,1K,8K"
+PROFILED = ("latency", "rate")  # the experiments whose cells are profiled where they missed
+PROFILED_MISSES = 12  # at most: each takes some seconds per host and variant
 OVERSUBSCRIBED_ORIGINS = 7
 WARM = ("--warm-ms", "150")  # created windows are measured hot
 # Programs that take some ten seconds: the machine's speed changes within minutes, and every peer is to see the same of it.
@@ -34,6 +36,10 @@ class Experiment:
 
 def _ranks(program, counts, *args):
     return tuple((program, count, args) for count in counts)
+
+
+def _profile(program, mode, op, size, *args):
+    return program, 2, ("--mode", mode, "--op", op, "--size", size, *args, "--flavour", "allocate", "--budget-ms", "1500")
 
 
 EXPERIMENTS = {e.name: e for e in (
@@ -106,11 +112,11 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "instructions", "Instructions of a call",
         full=tuple(("count", 2, ("--mode", mode, "--flavour", "allocate", "--values", str(calls)))
-                   for mode in ("lock", "flush", "fetch_and_op", "compare_and_swap", "accumulate", "pscw_empty", "pscw")
+                   for mode in ("lock", "flush", "fetch_and_op", "compare_and_swap", "accumulate", "pscw_empty", "pscw", "pscw_exposed")
                    for calls in COUNTED_CALLS), under="callgrind"),
     Experiment(
         "profile", "Where the origin's time goes",
-        full=tuple(("latency", 2, ("--mode", mode, "--op", op, "--size", size, "--flavour", "allocate", "--budget-ms", "1500"))
+        full=tuple(_profile("latency", mode, op, size)
                    for mode, op, size in (("lock_all", "put", "8"), ("lock_all", "put", "8K"), ("lock_all", "put", "64K"),
                                           ("lock_all", "put", "256K"), ("lock_all", "get", "1M"),
                                           ("lock_all", "accumulate", "4K"), ("lock_all", "accumulate", "8K"),
@@ -123,6 +129,23 @@ EXPERIMENTS = {e.name: e for e in (
                    for size in ("64K", "512K") for flavour in ("create", "allocate")
                    for calls in COUNTED_EPOCHS), under="cachegrind"),
 )}
+
+
+def size_argument(size):
+    """A size as the programs read it, and as it stands in the lists above."""
+    for unit, shift in (("M", 20), ("K", 10)):
+        if size >> shift and not size % (1 << shift):
+            return f"{size >> shift}{unit}"
+    return str(size)
+
+
+def with_misses(profile, cells):
+    """The experiment that profiles, with those of the `cells` that it does not have yet: the first of them."""
+    parts = [_profile(cell["bench"], cell["mode"], cell["op"], size_argument(cell["size"]),
+                      *(("--values", f"{cell['burst']:.0f}") if "burst" in cell else ()))
+             for cell in cells if cell["bench"] in PROFILED]
+    more = [part for part in parts if part not in profile.full]
+    return dataclasses.replace(profile, full=(*profile.full, *more[:PROFILED_MISSES]))
 
 
 def jobs(experiment, host, variant, launch, quick, pin="auto", placement=""):

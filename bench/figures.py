@@ -2,14 +2,15 @@
 """All plots of an experiment, for a page or as files of their own."""
 
 from curves import curves_of
+from machine import from_pypi
 from plots import PLOTS
-from tables import attempted_titles, cells_with
+from results import cells_with
+from tables import attempted_titles
 
 
 def figures_of(name, results, titles):
     """The plots of an experiment: [(name, label, SVG element)]. Of several versions of a host those from PyPI."""
-    plotted = {host: title for host, title in titles.items() if host.endswith("pypi") and not host.startswith("intel")}
-    measured = attempted_titles(name, results, plotted or titles)
+    measured = attempted_titles(name, results, from_pypi(titles) or titles)
     if not measured or not cells_with(results, bench="sync" if name == "oversubscribed" else name):
         return []
     found = curves_of(name, results, measured)

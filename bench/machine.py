@@ -32,6 +32,11 @@ def host_title(host, version):
     return f"{names[kind]} {version} ({'PyPI' if source == 'pypi' else 'Debian'})"
 
 
+def from_pypi(titles):
+    """Of hosts (name to title) the versions from PyPI of those that TrueRMA is tested with."""
+    return {host: title for host, title in titles.items() if host.endswith("pypi") and host not in PEERS}
+
+
 def placements(lscpu=None):
     """Pairs of CPUs that this process may use, one of each kind that there is, as {name: "0,1"}; none where all pairs are
     of one kind, for then --pin auto takes it."""

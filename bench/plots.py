@@ -12,9 +12,9 @@ from matplotlib import pyplot  # noqa: E402  (the backend comes first)
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
-from results import time_text  # noqa: E402
+from results import FLAVOURS, numbers_of, time_text  # noqa: E402
 from runner import ALONE, WITH  # noqa: E402
-from tables import FLAVOURS, MODES, OPERATIONS, numbers_of  # noqa: E402
+from tables import MODES, OPERATIONS  # noqa: E402
 
 # Colours that stand for the page's variables in what matplotlib writes; no two alike, and none used otherwise.
 INK, GRID, MPICH, OPENMPI, LIMIT_COLOUR, PAPER = "#010203", "#010204", "#010205", "#010206", "#010207", "#010208"

@@ -15,11 +15,9 @@ from experiments import EXPERIMENTS
 from figures import figures_of, svg_file
 from machine import host_title, same_machine, with_hosts_of
 from page import THEME
-from results import Results, Table, markdown_of
-from runner import ALONE, BUILD, ROOT, WITH
+from results import Results, Table, bench_of, markdown_of
+from runner import ALONE, APPS_FILES, BUILD, ROOT, WITH
 from tables import limit_tables, tables_of
-
-APPS_FILES = ("apps.json", "apps-quick.json")  # the first that is there counts
 
 
 def arguments():
@@ -38,17 +36,17 @@ def read(path):
         sys.exit(f"results: {path} holds no results of this suite: {error}")
 
 
-def read_all(paths):
-    """The machine and the runs of several files, which must come from one machine and the same MPIs. Of a program that
-    two of them ran the last file's runs count: the demo's short ones come first. Runs on a busy machine are left out."""
+def read_all(paths, demo):
+    """The machine and the runs of several files, which must come from one machine and the same MPIs. Of the `demo`'s, a
+    file with short runs, only those of programs that no later file has count. Runs on a busy machine are left out."""
     machine, runs = None, []
     for path in paths:
         its_machine, its_runs = read(path)
         if machine and not same_machine(machine, its_machine):
             sys.exit(f"results: {path} comes from another machine or other MPIs than {paths[0]}")
         machine = with_hosts_of(machine, its_machine)
-        programs = {run["job"]["program"] for run in its_runs}
-        runs = [run for run in runs if run["job"]["program"] not in programs or run["file"] != paths[0]]
+        programs = {bench_of(run["job"]) for run in its_runs}
+        runs = [run for run in runs if bench_of(run["job"]) not in programs or run["file"] != demo]
         runs += [{**run, "file": path} for run in its_runs if not run["outcome"]["busy"]]
     return machine, runs
 
@@ -122,12 +120,13 @@ def application_lines(name, runs, titles):
 def main():
     options = arguments()
     apps = next((path for name in APPS_FILES if (path := options.build / "bench" / name).exists()), None)
-    files = [path for path in (options.build / "demo" / "results.json",) if path.exists()]
+    demo = options.build / "demo" / "results.json"
+    files = [demo] if demo.exists() else []
     files += [pathlib.Path(path) for path in sorted(glob.glob(str(options.build / "bench" / "*.json")))
               if pathlib.Path(path).name not in APPS_FILES]
     if not files and not apps:
         sys.exit(f"results: nothing was measured in {options.build}: run make demo, make bench or make bench-apps")
-    machine, runs = read_all(files) if files else (read(apps)[0], [])
+    machine, runs = read_all(files, demo) if files else (read(apps)[0], [])
     body, missing = experiment_lines(machine, runs, options.output)
     if apps:
         body += application_lines(apps.name, read(apps)[1], titles_of(machine))

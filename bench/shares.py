@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How TrueRMA compares, cell by cell: with the best of all MPIs alone on allocated windows, and with the limits that were
+sampled in turns with it."""
+
+import math
+import statistics
+
+from results import FLAVOURS, cells_with, fits
+from runner import ALONE, WITH
+
+BENCHES = ("latency", "rate", "contend", "sync", "aggregate")  # in which less time is better
+
+
+def near(value):
+    """Whether there is a value that can be compared with others."""
+    return value is not None and not value.far
+
+
+def best_alone(results, hosts, fields):
+    """The host that takes least time for a cell without TrueRMA, and its value; None where nobody can be compared with."""
+    alone = {host: value for host in hosts if near(value := results.exactly(host, ALONE, fields))}
+    best = min(alone, key=lambda host: alone[host].of(), default=None)
+    return best, alone.get(best)
+
+
+def cells_of(results, hosts):
+    """Per cell: its fields, the best host alone (allocated window) and its value, and TrueRMA's value by host and
+    flavour."""
+    cells = []
+    seen = dict.fromkeys(identity for _, _, identity in results.values)
+    for fields in map(dict, seen):
+        if fields["bench"] not in BENCHES or fields.get("flavour") != "allocate" or not fits(fields, {}):
+            continue
+        if fields.get("mode") == "barrier":
+            continue  # not one-sided, and not of a window
+        best, its_value = best_alone(results, hosts, fields)
+        if best is None:
+            continue
+        ours = {(host, flavour): value for host in hosts for flavour, _ in FLAVOURS
+                if near(value := results.exactly(host, WITH, dict(fields, flavour=flavour)))}
+        cells.append((fields, best, its_value, ours))
+    return cells
+
+
+def allocated_shares(results):
+    """TrueRMA's time on an allocated window as a share of that of the best MPI alone: by host, of each cell by its identity."""
+    return {tuple(fields.items()): {host: value.of() / best.of() for (host, flavour), value in ours.items() if flavour == "allocate"}
+            for fields, _, best, ours in cells_of(results, results.hosts())}
+
+
+def missed_cells(results, hosts):
+    """The cells in which TrueRMA on one of the hosts takes longer, on an allocated window, than the best MPI alone: the worst
+    first."""
+    worst = {identity: max((share for host, share in shares.items() if host in hosts), default=0)
+             for identity, shares in allocated_shares(results).items()}
+    return [dict(identity) for identity in sorted(worst, key=worst.get, reverse=True) if worst[identity] > 1]
+
+
+def beside(value):
+    """How many times the limit's time a value takes that was sampled in turns with it, or None."""
+    times = [cell["beside"] for cell in value.launches if "beside" in cell]
+    return statistics.median(times) if times else None
+
+
+def beside_cells(results, hosts, modes, operations, sizes):
+    """Of cells of latency: their fields, and how many times the limit's time TrueRMA takes, by host and flavour."""
+    cells = []
+    for fields in cells_with(results, bench="latency", flavour="allocate"):
+        if fields["mode"] in modes and fields["op"] in operations and sizes(fields["size"]):
+            values = {(host, flavour): results.exactly(host, WITH, dict(fields, flavour=flavour))
+                      for host in hosts for flavour, _ in FLAVOURS}
+            cells.append((fields, {column: times for column, value in values.items() if value and (times := beside(value))}))
+    return cells
+
+
+def geometric(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers))

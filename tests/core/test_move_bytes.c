@@ -117,6 +117,33 @@ static void large_ones_are_copied(void **state) {
     free(to);
 }
 
+/* Runs that are written past the caches: each piece at its place, and nothing beside, wherever lines begin.
+ * The second time the run is known, and its first pieces are written so as well. */
+static void runs_are_copied(void **state) {
+    enum { PIECES = 24, PIECE = (2 << 20) + 7, MARGIN = 70 };
+    const size_t room = (size_t)PIECES * PIECE + (size_t)2 * MARGIN;
+    unsigned char *from = malloc(room);
+    unsigned char *to = malloc(room);
+    (void)state;
+    assert_true(from && to);
+    for (size_t i = 0; i < room; i++) {
+        from[i] = (unsigned char)(i * 0x9e3779b1U >> 13);
+    }
+    for (int time = 0; time < 4; time++) {
+        const size_t begin = time < 2 ? 1 : MARGIN;
+        memset(to, GUARD, room);
+        for (size_t i = 0; i < PIECES; i++) {
+            (time % 2 ? trma_move_fetch_bytes : trma_move_copy_bytes)(to + begin + i * PIECE,
+                                                                      from + begin + i * PIECE, PIECE);
+            assert_int_equal(to[begin + (i + 1) * PIECE], GUARD);
+        }
+        assert_int_equal(to[begin - 1], GUARD);
+        assert_memory_equal(to + begin, from + begin, (size_t)PIECES * PIECE);
+    }
+    free(from);
+    free(to);
+}
+
 static void check_large_overlap(size_t size) {
     const size_t distances[] = {0, 1, 63, 200, 4096, size - 300, size - 77, size - 1, size, size + 1};
     unsigned char *bytes = malloc(3 * size);
@@ -172,6 +199,7 @@ int main(void) {
         cmocka_unit_test(claims_change_nothing),     cmocka_unit_test(every_size_is_copied),
         cmocka_unit_test(every_alignment_is_copied), cmocka_unit_test(overlapping_sides_are_moved),
         cmocka_unit_test(large_ones_are_copied),     cmocka_unit_test(large_sides_that_overlap_are_moved),
+        cmocka_unit_test(runs_are_copied),
     };
     return cmocka_run_group_tests_name("move_bytes", tests, NULL, NULL);
 }

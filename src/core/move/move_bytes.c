@@ -3,11 +3,15 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <emmintrin.h>
 #endif
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "../node/node_cache.h"
+#include "move_stream.h"
 
 typedef void copier(void *to, const void *from, size_t size);
 
@@ -58,7 +62,49 @@ DEFINE_BACKWARD_COPY(copy_by_32, vector32, "avx2")
 static void copy_by_string(void *to, const void *from, size_t size) {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
+
+/* Whole lines, written past the caches; so is what is read ahead kept out of those further out. */
+static void copy_past_caches(void *to, const void *from, size_t size) {
+    enum { LINE = 64, AHEAD = 2048 };
+    const size_t head = -(uintptr_t)to % LINE;
+    const size_t end = head + (size - head) / LINE * LINE;
+    const char *source = from;
+    char *target = to;
+
+    memcpy(target, source, head);
+    for (size_t at = head; at < end; at += LINE) {
+        const __m128i *line = (const __m128i *)(source + at);
+        __m128i *out = (__m128i *)(target + at);
+        const __m128i part0 = _mm_loadu_si128(line);
+        const __m128i part1 = _mm_loadu_si128(line + 1);
+        const __m128i part2 = _mm_loadu_si128(line + 2);
+        const __m128i part3 = _mm_loadu_si128(line + 3);
+        _mm_prefetch(source + at + AHEAD, _MM_HINT_NTA);
+        _mm_stream_si128(out, part0);
+        _mm_stream_si128(out + 1, part1);
+        _mm_stream_si128(out + 2, part2);
+        _mm_stream_si128(out + 3, part3);
+    }
+    memcpy(target + end, source + end, size - end);
+    /* Such stores are not ordered by the release that announces the data. */
+    _mm_sfence();
+}
 #endif
+
+/* Whether it was copied as a part of a long run (move_stream.h): of two sides that do not overlap. */
+static bool was_streamed(void *to, const void *from, size_t size) {
+#if defined(__x86_64__)
+    if (trma_move_stream_take(to, from, size, trma_node_cache_bytes())) {
+        copy_past_caches(to, from, size);
+        return true;
+    }
+#else
+    (void)to;
+    (void)from;
+    (void)size;
+#endif
+    return false;
+}
 
 static copier *choose_vectors(void) {
 #if defined(__x86_64__)
@@ -144,10 +190,24 @@ static copier *choose_for(size_t size) {
     return size < TRMA_MOVE_LARGE_LEAST ? copy_by_library : chosen_by(choose_for_large, &chosen);
 }
 
-void trma_move_copy_long(void *to, const void *from, size_t size) {
+/* Sides that overlap, and what is left to the library; or streamed. */
+static bool was_copied(void *to, const void *from, size_t size) {
     if (overlap(to, from, size)) {
         memmove(to, from, size);
-    } else {
+        return true;
+    }
+    if (was_streamed(to, from, size)) {
+        return true;
+    }
+    if (size > TRMA_MOVE_LONG_MOST) {
+        memcpy(to, from, size);
+        return true;
+    }
+    return false;
+}
+
+void trma_move_copy_long(void *to, const void *from, size_t size) {
+    if (!was_copied(to, from, size)) {
         copier *copy = choose_for(size);
         copy_in_turn(copy, copy, to, from, size);
     }
@@ -164,9 +224,7 @@ static void copy_ended_by_vectors(void *to, const void *from, size_t size) {
 }
 
 void trma_move_fetch_long(void *to, const void *from, size_t size) {
-    if (overlap(to, from, size)) {
-        memmove(to, from, size);
-    } else {
+    if (!was_copied(to, from, size)) {
         copy_in_turn(choose_for(size), copy_ended_by_vectors, to, from, size);
     }
 }

@@ -32,8 +32,9 @@ void trma_move_copy_middle(void *to, const void *from, size_t size);
 /*
  * Larger ones go through the caches in turn (move_turn.h) as soon as the first cache is too small for them;
  * and from the size of the second cache on, where glibc turns away from string instructions too early on AMD
- * processors, by those (bench latency: 1 MiB at 1.13 to 1.21 of memcpy's bandwidth by them alone). Beyond the
- * last size it is left to the library to go past the caches.
+ * processors, by those (bench latency: 1 MiB at 1.13 to 1.21 of memcpy's bandwidth by them alone). What the
+ * last cache has no room for goes past it (move_stream.h); where that is not known, the library decides
+ * beyond the last size.
  */
 enum {
     TRMA_MOVE_FIRST_CACHE = 2 * TRMA_MOVE_TURN_OF_ONE,
@@ -41,7 +42,7 @@ enum {
     TRMA_MOVE_LONG_MOST = 16 << 20
 };
 
-/* memmove for sizes that are more than the middle ones and at most the last. Thread-safe. */
+/* memmove for sizes that are more than the middle ones. Thread-safe. */
 void trma_move_copy_long(void *to, const void *from, size_t size);
 
 /*
@@ -61,7 +62,7 @@ static inline void trma_move_copy_bytes(void *to, const void *from, size_t size)
     } else if (size == sizeof four) {
         memcpy(&four, from, sizeof four);
         memcpy(to, &four, sizeof four);
-    } else if (size > TRMA_MOVE_FIRST_CACHE && size <= TRMA_MOVE_LONG_MOST) {
+    } else if (size > TRMA_MOVE_FIRST_CACHE) {
         trma_move_copy_long(to, from, size);
     } else {
         memmove(to, from, size);
@@ -76,7 +77,7 @@ static inline void trma_move_copy_bytes(void *to, const void *from, size_t size)
 static inline void trma_move_fetch_bytes(void *to, const void *from, size_t size) {
     if (trma_move_is_middle(size)) {
         trma_move_copy_middle(to, from, size);
-    } else if (size > TRMA_MOVE_MIDDLE_MOST && size <= TRMA_MOVE_LONG_MOST) {
+    } else if (size > TRMA_MOVE_MIDDLE_MOST) {
         trma_move_fetch_long(to, from, size);
     } else {
         trma_move_copy_bytes(to, from, size);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_MOVE_STREAM_H
+#define TRMA_MOVE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Copies whose both sides go on where the last ones ended make up a run. What the last cache has no room for
+ * is better written past it: a store that goes through the cache first reads the line that it is about to
+ * overwrite, and pushes out another one. Measured (AMD EPYC, 32 MiB of last cache, runs of 32 pieces, in
+ * turns): 32 MiB at 12.1-12.5 GB/s past the cache and at 7.6-7.7 through it; 16 MiB at 15-17.5 and 8.7. When
+ * the data is then read, by a core that shares the cache, copy and reading together at 5.9 and 5.0 GB/s, at
+ * 6.6 and 5.7. Runs of 8 MiB are copied faster past the cache as well (20 and 16 GB/s), but what reads them
+ * then finds nothing there (7.6 and 9.0): who puts something wants it to be read. 12 MiB is where neither
+ * wins by the reading.
+ */
+enum { TRMA_MOVE_STREAM_EIGHTHS = 3 }; /* of the last cache, that one side of a run takes at least */
+
+/*
+ * Notes the next copy. True when its run is long enough by now for `cache` bytes of last cache; from its
+ * begin on, when the run that began at the same places was so the last time. 0: unknown, never. Threads that
+ * mislead one another lose time, not data.
+ */
+bool trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache);
+
+#endif

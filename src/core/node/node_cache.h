@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_NODE_CACHE_H
+#define TRMA_NODE_CACHE_H
+
+#include <stddef.h>
+
+/*
+ * The size in bytes of the largest cache that the first core uses, as the kernel tells it in /sys; 0 where it
+ * does not. Not by sysconf: glibc 2.36 tells the sum of all such caches of an AMD processor, of which a core
+ * uses one. Read once. Thread-safe.
+ */
+size_t trma_node_cache_bytes(void);
+
+/* What a file such as /sys/devices/system/cpu/cpu0/cache/index3/size says, in bytes; 0 when it is not there
+ * or says something else. */
+size_t trma_node_cache_read(const char *path);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which copies belong to a run that the last cache is too small for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "move/move_stream.h"
+
+/* Nothing is read or written there: only the numbers count. */
+enum {
+    PIECE = 1000,
+    LEAST = 4 * PIECE,
+    CACHE = LEAST / TRMA_MOVE_STREAM_EIGHTHS * 8 + 8,
+    FAR_AWAY = 1 << 20
+};
+
+static bool take(size_t to, size_t from) {
+    return trma_move_stream_take((void *)(uintptr_t)to, (void *)(uintptr_t)from, PIECE, CACHE);
+}
+
+/* How many pieces of a run, from its first one, are not streamed. */
+static unsigned cached_of_run(size_t to, size_t from, unsigned pieces) {
+    unsigned cached = 0;
+
+    for (unsigned i = 0; i < pieces; i++) {
+        if (!take(to + (size_t)i * PIECE, from + (size_t)i * PIECE)) {
+            assert_int_equal(cached, i); /* once begun, it goes on */
+            cached++;
+        }
+    }
+    return cached;
+}
+
+/* Ends what was under way, and is not long itself. */
+static void break_off(void) {
+    (void)take(1, 1);
+}
+
+static void test_a_run_grows_long(void **state) {
+    (void)state;
+    assert_int_equal(cached_of_run(FAR_AWAY, 5 * FAR_AWAY, 9), 4);
+    break_off();
+}
+
+/* The next time its first pieces are streamed as well, as long as it does stay long. */
+static void test_a_run_is_known(void **state) {
+    (void)state;
+    assert_int_equal(cached_of_run(2 * FAR_AWAY, 6 * FAR_AWAY, 5), 4);
+    assert_int_equal(cached_of_run(2 * FAR_AWAY, 6 * FAR_AWAY, 5), 0);
+    break_off();
+    assert_int_equal(cached_of_run(2 * FAR_AWAY, 6 * FAR_AWAY, 2), 0);
+    break_off();
+    assert_int_equal(cached_of_run(2 * FAR_AWAY, 6 * FAR_AWAY, 2), 2);
+    break_off();
+}
+
+/* Both sides must be the known ones. */
+static void test_a_side_is_another(void **state) {
+    (void)state;
+    assert_int_equal(cached_of_run(2 * FAR_AWAY, 6 * FAR_AWAY, 5), 4);
+    assert_int_equal(cached_of_run(3 * FAR_AWAY, 6 * FAR_AWAY, 5), 4);
+    assert_int_equal(cached_of_run(3 * FAR_AWAY, 7 * FAR_AWAY, 5), 4);
+    break_off();
+}
+
+/* What goes on at one side alone stays in the cache at the other. */
+static void test_one_side_stands(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 10; i++) {
+        assert_false(take(FAR_AWAY, 5 * FAR_AWAY + i * PIECE));
+    }
+    for (size_t i = 0; i < 10; i++) {
+        assert_false(take(FAR_AWAY + i * PIECE, 5 * FAR_AWAY));
+    }
+    for (size_t i = 0; i < 10; i++) {
+        assert_false(take(FAR_AWAY, 5 * FAR_AWAY));
+    }
+    /* Downwards they do not go on. */
+    for (size_t i = 10; i-- > 0;) {
+        assert_false(take(FAR_AWAY + i * PIECE, 5 * FAR_AWAY + i * PIECE));
+    }
+    break_off();
+}
+
+static void test_one_long_copy(void **state) {
+    (void)state;
+    assert_true(trma_move_stream_take((void *)(uintptr_t)FAR_AWAY, (void *)(uintptr_t)8, LEAST + 6, CACHE));
+    break_off();
+    assert_false(
+        trma_move_stream_take((void *)(uintptr_t)(3 * FAR_AWAY), (void *)(uintptr_t)8, LEAST - 6, CACHE));
+    break_off();
+}
+
+static void test_unknown_cache(void **state) {
+    (void)state;
+    for (uintptr_t i = 0; i < 10; i++) {
+        assert_false(trma_move_stream_take((void *)(i * PIECE), (void *)(FAR_AWAY + i * PIECE), PIECE, 0));
+    }
+    break_off();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_run_grows_long),  cmocka_unit_test(test_a_run_is_known),
+        cmocka_unit_test(test_a_side_is_another), cmocka_unit_test(test_one_side_stands),
+        cmocka_unit_test(test_one_long_copy),     cmocka_unit_test(test_unknown_cache),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -138,8 +138,8 @@ static inline void *open_place(struct trma_window *window, const struct trma_typ
                : NULL;
 }
 
-/* Asks for the lines of an epoch's first update of the target's memory, and of the word that will announce
- * its end; a get changes no more than that word. */
+/* Asks for the lines of an epoch's first update of the target's memory, as far as that is worth it, and of
+ * the word that will announce its end; a get changes no more than that word. */
 static inline void claim(const struct trma_window *window, int rank, void *target, size_t bytes) {
     if (bytes <= TRMA_MOVE_CLAIM_MOST) {
         trma_move_claim(target, bytes);

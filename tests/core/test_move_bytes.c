@@ -12,6 +12,7 @@
 
 #include "move/move_bytes.h"
 #include "move/move_claim.h"
+#include "node/node_cache.h"
 
 enum { PAGE = 4096, ROOM = TRMA_MOVE_MIDDLE_MOST + 512, GUARD = 0x5a };
 
@@ -94,15 +95,21 @@ static void check_large(unsigned char *to_room, const unsigned char *from_room, 
     }
 }
 
+static unsigned char *make_numbered(size_t room) {
+    unsigned char *bytes = malloc(room);
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < room; i++) {
+        bytes[i] = (unsigned char)(i * 0x9e3779b1U >> 13);
+    }
+    return bytes;
+}
+
 static void large_ones_are_copied(void **state) {
     const size_t room = TRMA_MOVE_LONG_MOST + 4096;
-    unsigned char *from = malloc(room);
-    unsigned char *to = malloc(room);
+    unsigned char *from = make_numbered(room);
+    unsigned char *to = make_numbered(room);
     (void)state;
-    assert_true(from && to);
-    for (size_t i = 0; i < room; i++) {
-        from[i] = (unsigned char)(i * 0x9e3779b1U >> 13);
-    }
     for (size_t beside = 0; beside < 70; beside += 23) {
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_FIRST_CACHE + beside);
         check_large(to, from, beside, 69 - beside, TRMA_MOVE_FIRST_CACHE + 1);
@@ -120,25 +127,23 @@ static void large_ones_are_copied(void **state) {
 /* Runs that are written past the caches: each piece at its place, and nothing beside, wherever lines begin.
  * The second time the run is known, and its first pieces are written so as well. */
 static void runs_are_copied(void **state) {
-    enum { PIECES = 24, PIECE = (2 << 20) + 7, MARGIN = 70 };
-    const size_t room = (size_t)PIECES * PIECE + (size_t)2 * MARGIN;
-    unsigned char *from = malloc(room);
-    unsigned char *to = malloc(room);
+    enum { PIECE = (2 << 20) + 7, MARGIN = 70 };
+    /* More than a run takes to be long: half of the cache. */
+    const size_t pieces = trma_node_cache_bytes() / 2 / PIECE + 2;
+    const size_t room = pieces * PIECE + (size_t)2 * MARGIN;
+    unsigned char *from = make_numbered(room);
+    unsigned char *to = make_numbered(room);
     (void)state;
-    assert_true(from && to);
-    for (size_t i = 0; i < room; i++) {
-        from[i] = (unsigned char)(i * 0x9e3779b1U >> 13);
-    }
     for (int time = 0; time < 4; time++) {
         const size_t begin = time < 2 ? 1 : MARGIN;
         memset(to, GUARD, room);
-        for (size_t i = 0; i < PIECES; i++) {
+        for (size_t i = 0; i < pieces; i++) {
             (time % 2 ? trma_move_fetch_bytes : trma_move_copy_bytes)(to + begin + i * PIECE,
                                                                       from + begin + i * PIECE, PIECE);
             assert_int_equal(to[begin + (i + 1) * PIECE], GUARD);
         }
         assert_int_equal(to[begin - 1], GUARD);
-        assert_memory_equal(to + begin, from + begin, (size_t)PIECES * PIECE);
+        assert_memory_equal(to + begin, from + begin, pieces * PIECE);
     }
     free(from);
     free(to);

@@ -31,24 +31,27 @@ bool trma_move_stream_take(const void *to, const void *from, size_t size, size_t
     const uintptr_t to_begin = (uintptr_t)to;
     const uintptr_t from_begin = (uintptr_t)from;
     const size_t least = cache / 8 * TRMA_MOVE_STREAM_EIGHTHS;
-    size_t length = atomic_load_explicit(&run.length, memory_order_relaxed);
 
+    if (cache == 0) {
+        return false;
+    }
+    size_t length = atomic_load_explicit(&run.length, memory_order_relaxed);
+    uintptr_t run_to = atomic_load_explicit(&run.begin.to, memory_order_relaxed);
+    uintptr_t run_from = atomic_load_explicit(&run.begin.from, memory_order_relaxed);
     if (are_at(&run.next, to_begin, from_begin)) {
         length += size;
     } else {
-        const uintptr_t last_to = atomic_load_explicit(&run.begin.to, memory_order_relaxed);
-        const uintptr_t last_from = atomic_load_explicit(&run.begin.from, memory_order_relaxed);
         if (length >= least) {
-            put_at(&long_one, last_to, last_from);
-        } else if (are_at(&long_one, last_to, last_from)) {
+            put_at(&long_one, run_to, run_from);
+        } else if (are_at(&long_one, run_to, run_from)) {
             put_at(&long_one, 0, 0);
         }
-        put_at(&run.begin, to_begin, from_begin);
+        run_to = to_begin;
+        run_from = from_begin;
+        put_at(&run.begin, run_to, run_from);
         length = size;
     }
     put_at(&run.next, to_begin + size, from_begin + size);
     atomic_store_explicit(&run.length, length, memory_order_relaxed);
-    return cache != 0 &&
-           (length >= least || are_at(&long_one, atomic_load_explicit(&run.begin.to, memory_order_relaxed),
-                                      atomic_load_explicit(&run.begin.from, memory_order_relaxed)));
+    return length >= least || are_at(&long_one, run_to, run_from);
 }

@@ -8,12 +8,12 @@
 /*
  * Copies whose both sides go on where the last ones ended make up a run. What the last cache has no room for
  * is better written past it: a store that goes through the cache first reads the line that it is about to
- * overwrite, and pushes out another one. Measured (AMD EPYC, 32 MiB of last cache, runs of 32 pieces, in
- * turns): 32 MiB at 12.1-12.5 GB/s past the cache and at 7.6-7.7 through it; 16 MiB at 15-17.5 and 8.7. When
- * the data is then read, by a core that shares the cache, copy and reading together at 5.9 and 5.0 GB/s, at
- * 6.6 and 5.7. Runs of 8 MiB are copied faster past the cache as well (20 and 16 GB/s), but what reads them
- * then finds nothing there (7.6 and 9.0): who puts something wants it to be read. 12 MiB is where neither
- * wins by the reading.
+ * overwrite, and pushes out another one. Measured (by hand, AMD EPYC, 32 MiB of last cache, runs of 32
+ * pieces, in turns): 32 MiB at 12.1-12.5 GB/s past the cache and at 7.6-7.7 through it; 16 MiB at 15-17.5
+ * and 8.7. When the data is then read, by a core that shares the cache, copy and reading together at 5.9
+ * and 5.0 GB/s, at 6.6 and 5.7. Runs of 8 MiB are copied faster past the cache as well (20 and 16 GB/s), but
+ * what reads them then finds nothing there (7.6 and 9.0): who puts something wants it to be read. 12 MiB is
+ * where neither wins by the reading.
  */
 enum { TRMA_MOVE_STREAM_EIGHTHS = 3 }; /* of the last cache, that one side of a run takes at least */
 

@@ -60,8 +60,8 @@ static inline void forget_vain_tries(struct trma_helper *helper) {
 }
 
 /*
- * The target serves all the time, but is heard only while both have a processor: on a busy machine that may
- * take many tries. A few are made, and the caller goes on with the next transfer; or as many as it takes.
+ * The target serves all the time, but is heard only when it has a processor soon enough: on a busy machine
+ * that may take some tries. A few are made, and the caller goes on with the next transfer.
  */
 static inline bool carry(struct trma_helper *helper, bool is_put, void *local, uintptr_t address,
                          size_t size) {

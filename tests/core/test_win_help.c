@@ -73,10 +73,11 @@ static void help_with_window(struct actor *actor, bool is_threaded) {
     const bool expects_help = !actor->team->waiter.crowded;
     unsigned helped = 0;
     bool has_helped = false;
+    bool is_last = false;
     int64_t round = 0;
 
     CHECK(actor->team->help.windows == 1);
-    while (!scene_get(actor->scene, FINISHED)) {
+    while (!is_last) {
         round++;
         if (actor->me == ORIGIN) {
             has_helped |= work_on_arrays(window.core, round, ARRAY);
@@ -88,6 +89,8 @@ static void help_with_window(struct actor *actor, bool is_threaded) {
         for (int64_t i = 0; i < ARRAY && actor->me == TARGET; i++) {
             CHECK(window.memory[i] == round + i + 2);
         }
+        is_last =
+            scene_get(actor->scene, FINISHED); /* between the barriers: the next round may set it soon */
         CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
     }
     CHECK(actor->me != ORIGIN || atomic_load(&window.core->targets[TARGET].counts.helped) >= helped);

@@ -13,10 +13,10 @@ enum {
     PAGE_SHIFT = 12, /* no page is smaller */
     STRETCH_SHIFT = 16,
     STRETCH_PAGES = 1 << (STRETCH_SHIFT - PAGE_SHIFT),
-    AWAIT_SPINS = 64,      /* a microsecond */
-    ASK_SPINS = 128,       /* some microseconds: a target that attends answers in a fraction of one */
-    WORK_SPINS = 4096,     /* then the target has lost its processor in the middle */
-    YIELDS_PER_LOOK = 256, /* at whether it lives */
+    AWAIT_SPINS = 64,     /* a microsecond */
+    ASK_SPINS = 128,      /* some microseconds: a target that attends answers in a fraction of one */
+    WORK_SPINS = 4096,    /* then the target has lost its processor in the middle */
+    YIELDS_PER_LOOK = 16, /* at whether it lives */
     MOST_PAUSE = 63,
     LEAST_PIECE = 2048 /* an exchange of lines between two processors takes as long as copying this */
 };

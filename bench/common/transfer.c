@@ -25,10 +25,6 @@ static uint64_t seed_of(int rank) {
     return (uint64_t)rank + 17;
 }
 
-static size_t words_of(const struct transfer *transfer) {
-    return transfer->size / sizeof(uint64_t);
-}
-
 void transfer_begin(struct transfer *transfer, const char *op, size_t size, struct bench_window *window,
                     uint64_t *buffer, int rank) {
     *transfer = (struct transfer){.kind = kind_of(op),
@@ -38,7 +34,7 @@ void transfer_begin(struct transfer *transfer, const char *op, size_t size, stru
                                   .peer = 1 - rank,
                                   .buffer = buffer};
     transfer->first = bench_word(seed_of(transfer->peer), 0);
-    transfer->last = bench_word(seed_of(transfer->peer), words_of(transfer) - 1);
+    transfer->last = bench_word(seed_of(transfer->peer), transfer_words(transfer) - 1);
     bench_fill(buffer, size, seed_of(rank));
     if (transfer->kind == TRANSFER_GET)
         bench_fill(window->base, size, seed_of(rank));
@@ -48,88 +44,21 @@ void transfer_begin(struct transfer *transfer, const char *op, size_t size, stru
 void transfer_copy(struct transfer *transfer, uint64_t *memory) {
     transfer->memory = memory;
     transfer->first = memory[0];
-    transfer->last = memory[words_of(transfer) - 1];
-}
-
-/* In the place of MPI_Put and MPI_Get. */
-static inline void copy(const struct transfer *transfer, void *to, const void *from) {
-    memmove(to, from, transfer->size);
-    __asm__ volatile("" ::: "memory"); /* every copy is made */
-}
-
-/* In the place of MPI_Accumulate. */
-static inline void add(const struct transfer *transfer, uint64_t *restrict to,
-                       const uint64_t *restrict from) {
-    for (size_t i = 0; i < words_of(transfer); i++)
-        to[i] += from[i];
-    __asm__ volatile("" ::: "memory"); /* every sum is made */
+    transfer->last = memory[transfer_words(transfer) - 1];
 }
 
 void transfer_issue(struct transfer *transfer) {
-    uint64_t *buffer = transfer->buffer;
-    size_t last = words_of(transfer) - 1;
-    int bytes = (int)transfer->size, peer = transfer->peer;
-    MPI_Win win = transfer->window->win;
-    switch (transfer->kind) {
-    case TRANSFER_PUT:
-        buffer[0] = transfer->issued + 1;
-        buffer[last] = transfer->issued + 1;
-        if (transfer->memory)
-            copy(transfer, transfer->memory, buffer);
-        else
-            MPI_Put(buffer, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, win);
-        break;
-    case TRANSFER_GET:
-        buffer[0] = 0;
-        buffer[last] = 0;
-        if (transfer->memory)
-            copy(transfer, buffer, transfer->memory);
-        else
-            MPI_Get(buffer, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, win);
-        break;
-    case TRANSFER_ACCUMULATE:
-        if (transfer->memory)
-            add(transfer, transfer->memory, buffer);
-        else
-            MPI_Accumulate(buffer, (int)last + 1, MPI_UINT64_T, peer, 0, (int)last + 1, MPI_UINT64_T, MPI_SUM,
-                           win);
-        break;
-    case TRANSFER_FETCH_AND_OP:
-        buffer[0] = 1;
-        transfer->result = ~transfer->issued;
-        MPI_Fetch_and_op(buffer, &transfer->result, MPI_UINT64_T, peer, 0, MPI_SUM, win);
-        break;
-    case TRANSFER_COMPARE_AND_SWAP:
-        buffer[0] = transfer->issued + 1;
-        transfer->compare = transfer->issued;
-        transfer->result = ~transfer->issued;
-        MPI_Compare_and_swap(buffer, &transfer->compare, &transfer->result, MPI_UINT64_T, peer, 0, win);
-        break;
-    }
-    transfer->issued++;
+    transfer_issue_as(transfer, transfer->kind);
 }
 
 void transfer_done(struct transfer *transfer) {
-    size_t last = words_of(transfer) - 1;
-    switch (transfer->kind) {
-    case TRANSFER_PUT:
-    case TRANSFER_ACCUMULATE:
-        break; /* only the target can see them */
-    case TRANSFER_GET:
-        transfer->wrong += transfer->buffer[0] != transfer->first;
-        transfer->wrong += transfer->buffer[last] != transfer->last;
-        break;
-    case TRANSFER_FETCH_AND_OP:
-    case TRANSFER_COMPARE_AND_SWAP:
-        transfer->wrong += transfer->result != transfer->issued - 1;
-        break;
-    }
+    transfer_done_as(transfer, transfer->kind);
 }
 
 void transfer_arrived(struct transfer *transfer) {
     const volatile uint64_t *window = (const uint64_t *)transfer->window->base;
     uint64_t number = ++transfer->received;
-    size_t last = words_of(transfer) - 1;
+    size_t last = transfer_words(transfer) - 1;
     switch (transfer->kind) {
     case TRANSFER_GET:
         break; /* leaves no trace at the target */
@@ -150,7 +79,7 @@ void transfer_arrived(struct transfer *transfer) {
 /* The wrong words in this rank's window after the peer's `arrived` operations. */
 static long window_wrong(const struct transfer *transfer, uint64_t arrived) {
     const uint64_t *window = (const uint64_t *)transfer->window->base;
-    size_t words = words_of(transfer);
+    size_t words = transfer_words(transfer);
     long wrong = 0;
     switch (transfer->kind) {
     case TRANSFER_GET:

@@ -147,7 +147,7 @@ static inline void claim(const struct trma_window *window, int rank, void *targe
     }
 }
 
-int trma_operation_put_first(struct trma_win *window, const void *origin_addr, MPI_Count count,
+int trma_operation_put_typed(struct trma_win *window, const void *origin_addr, MPI_Count count,
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
     size_t bytes;
     void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
@@ -162,7 +162,7 @@ int trma_operation_put_first(struct trma_win *window, const void *origin_addr, M
     return MPI_SUCCESS;
 }
 
-int trma_operation_get_first(struct trma_win *window, void *origin_addr, MPI_Count count,
+int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Count count,
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
     size_t bytes;
     const void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
@@ -175,6 +175,16 @@ int trma_operation_get_first(struct trma_win *window, void *origin_addr, MPI_Cou
         trma_move_claim(trma_win_epoch_word(window->core, (uint32_t)target_rank), sizeof(atomic_uint));
     }
     trma_win_order_pay();
+    trma_move_fetch_bytes(origin_addr, target, bytes);
+    return MPI_SUCCESS;
+}
+
+int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes) {
+    trma_move_copy_bytes(target, origin_addr, bytes);
+    return MPI_SUCCESS;
+}
+
+int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes) {
     trma_move_fetch_bytes(origin_addr, target, bytes);
     return MPI_SUCCESS;
 }
@@ -421,7 +431,7 @@ static int request_after(struct trma_win *window, int code, MPI_Request *request
 
 /* False, with the error raised in *code, when no passive target epoch is open. */
 static bool may_request(struct trma_win *window, int target_rank, int *code) {
-    enum trma_access access = window->core->access;
+    enum trma_access access = window->core->epoch.access;
 
     if (access == TRMA_ACCESS_LOCK || access == TRMA_ACCESS_LOCK_ALL || target_rank == MPI_PROC_NULL) {
         return true;

@@ -24,12 +24,15 @@ int trma_operation_fetch_and_op(struct trma_win *window, const void *origin_addr
 int trma_operation_compare_and_swap(struct trma_win *window, const void *origin_addr,
                                     const void *compare_addr, void *result_addr, MPI_Datatype datatype,
                                     int target_rank, MPI_Aint target_disp);
-/* The same for a target, of a rank that there is, that is not open; the type of both sides has been looked
- * up. */
-int trma_operation_put_first(struct trma_win *window, const void *origin_addr, MPI_Count count,
+/* The same for a target of a rank that there is, which as a rule is not open yet; the type of both sides has
+ * been looked up. */
+int trma_operation_put_typed(struct trma_win *window, const void *origin_addr, MPI_Count count,
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp);
-int trma_operation_get_first(struct trma_win *window, void *origin_addr, MPI_Count count,
+int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Count count,
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp);
+/* The bytes of a put and a get that are more or fewer than one number. MPI_SUCCESS. */
+int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes);
+int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes);
 /* The same for a type and an operation that have been looked up. Of accumulate: both sides are of that type,
  * the operation is not NO_OP. */
 int trma_operation_accumulate_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
@@ -66,17 +69,6 @@ static inline void *trma_operation_quick_array(struct trma_win *window, const st
                : NULL;
 }
 
-/*
- * For the parameters of an entry point that the caller left on the stack: they are read there when they are
- * needed. The compiler would load them into registers for the sake of the long way, and save as many of the
- * caller's first, a sixth of all instructions of a put. Elsewhere all parameters come in registers.
- */
-#if defined(__x86_64__)
-#define TRMA_STAYS_IN_MEMORY(parameter) __asm__("" : "+m"(parameter))
-#else
-#define TRMA_STAYS_IN_MEMORY(parameter) ((void)0)
-#endif
-
 /* The datatype of both sides, when they are the same; NULL when not, and when it is not in its table's
  * cache: the long way finds it. The table never gives a freed one. */
 static inline const struct trma_type *trma_operation_common_type(MPI_Count origin_count,
@@ -90,13 +82,13 @@ static inline const struct trma_type *trma_operation_common_type(MPI_Count origi
 
 /*
  * The short way of put and get. True: done, or failed, by *code. False: nothing was done, take the long way
- * (trma_call_Put, trma_call_Get). A target that is not open, as it is not for an epoch's first operation, is
- * found before anything else about it, so that little is to be handed on.
+ * (trma_call_Put, trma_call_Get). Every function that is called is the last thing done, and its parameters
+ * fit into registers: little is saved on the stack, for whose stores a lock or an unlock, atomic instructions,
+ * would have to wait.
  */
 static inline bool trma_quick_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                                   MPI_Count target_count, MPI_Datatype target_datatype, int *code) {
-    struct trma_window *core = window->core;
     const struct trma_type *type =
         trma_operation_common_type(origin_count, origin_datatype, target_count, target_datatype);
     size_t bytes;
@@ -104,27 +96,21 @@ static inline bool trma_quick_Put(struct trma_win *window, const void *origin_ad
     if (__builtin_expect(!type || (uint32_t)target_rank >= window->size, 0)) {
         return false;
     }
-    const struct trma_target *at = &core->targets[target_rank];
-    if (__builtin_expect(!trma_win_is_open(at), 0)) {
-        *code = trma_operation_put_first(window, origin_addr, origin_count, type, target_rank, target_disp);
+    void *target = trma_operation_quick_array(window, type, origin_count, target_rank, target_disp, &bytes);
+    if (__builtin_expect(!target, 0)) {
+        *code = trma_operation_put_typed(window, origin_addr, origin_count, type, target_rank, target_disp);
         return true;
     }
-    void *target = trma_operation_count_bytes(type, origin_count, &bytes)
-                       ? trma_win_quick_place(at, target_disp, bytes)
-                       : NULL;
-    if (__builtin_expect(!target, 0)) {
-        return false;
-    }
-    trma_win_order_note_store(core);
-    trma_move_copy_bytes(target, origin_addr, bytes);
-    *code = MPI_SUCCESS;
+    trma_win_order_note_store(window->core);
+    *code = trma_move_copy_number(target, origin_addr, bytes)
+                ? MPI_SUCCESS
+                : trma_operation_put_bytes(target, origin_addr, bytes);
     return true;
 }
 
 static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_count,
                                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                                   MPI_Count target_count, MPI_Datatype target_datatype, int *code) {
-    struct trma_window *core = window->core;
     const struct trma_type *type =
         trma_operation_common_type(origin_count, origin_datatype, target_count, target_datatype);
     size_t bytes;
@@ -132,20 +118,16 @@ static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MP
     if (__builtin_expect(!type || (uint32_t)target_rank >= window->size, 0)) {
         return false;
     }
-    const struct trma_target *at = &core->targets[target_rank];
-    if (__builtin_expect(!trma_win_is_open(at), 0)) {
-        *code = trma_operation_get_first(window, origin_addr, origin_count, type, target_rank, target_disp);
+    const void *target =
+        trma_operation_quick_array(window, type, origin_count, target_rank, target_disp, &bytes);
+    if (__builtin_expect(!target, 0)) {
+        *code = trma_operation_get_typed(window, origin_addr, origin_count, type, target_rank, target_disp);
         return true;
     }
-    void *target = trma_operation_count_bytes(type, origin_count, &bytes)
-                       ? trma_win_quick_place(at, target_disp, bytes)
-                       : NULL;
-    if (__builtin_expect(!target, 0)) {
-        return false;
-    }
     trma_win_order_pay();
-    trma_move_fetch_bytes(origin_addr, target, bytes);
-    *code = MPI_SUCCESS;
+    *code = trma_move_copy_number(origin_addr, target, bytes)
+                ? MPI_SUCCESS
+                : trma_operation_get_bytes(origin_addr, target, bytes);
     return true;
 }
 

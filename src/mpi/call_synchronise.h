@@ -3,10 +3,11 @@
 #define TRMA_CALL_SYNCHRONISE_H
 
 #include "face_window.h"
+#include "trma_hidden.h"
 #include "win/win_epoch.h"
 
 /* MPI_Group_free calls so far, see struct trma_group_cache. */
-extern atomic_uint trma_synchronise_group_generation;
+extern TRMA_HIDDEN atomic_uint trma_synchronise_group_generation;
 
 /* True when the ranks in the cache are the group's. */
 static inline bool trma_synchronise_is_cached(const struct trma_group_cache *cache, MPI_Group group) {

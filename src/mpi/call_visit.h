@@ -5,13 +5,14 @@
 #include <stdatomic.h>
 
 #include "node/node_gate.h"
+#include "trma_hidden.h"
 
 /*
  * Windows are adopted by their owner, and an owner that is only ever a target makes no RMA calls. It comes by
  * at the calls that it does make (barriers, receives): a look at one word, and no more as long as nothing has
  * been earned.
  */
-extern _Atomic(struct trma_gate *)
+extern TRMA_HIDDEN _Atomic(struct trma_gate *)
     trma_visit_gate; /* this process's; a closed account of nobody's until there is a window to adopt */
 
 void trma_visit_slow(void);

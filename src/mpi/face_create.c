@@ -341,11 +341,13 @@ int trma_face_create(struct trma_making *making, MPI_Win *win, bool *ours) {
     if (!team || !team->core) {
         return MPI_SUCCESS;
     }
+    const bool is_threaded = trma_host_is_threaded();
+    trma_handle_expect_threads(is_threaded);
     work.team = team->core;
     trma_hints_init(&work.hints);
     trma_hints_take(&work.hints, making->info, true);
     work.options = (struct trma_window_options){.is_dynamic = making->flavor == MPI_WIN_FLAVOR_DYNAMIC,
-                                                .is_threaded = trma_host_is_threaded(),
+                                                .is_threaded = is_threaded,
                                                 .counts_operations = trma_statistics_are_wanted(),
                                                 .adopt = adopt_mode_of(making, &work.hints)};
     work.requests = calloc(team->core->size, sizeof *work.requests);

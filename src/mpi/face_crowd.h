@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "face_host.h"
+#include "trma_hidden.h"
 
 struct trma_team_card;
 
@@ -26,7 +27,7 @@ struct trma_team_card;
  */
 
 /* The host's own blocking calls, once they have been replaced. */
-extern struct trma_host_table trma_crowd_blocking;
+extern TRMA_HIDDEN struct trma_host_table trma_crowd_blocking;
 
 /* Whether the members of a team, with these cards, replace their blocking calls (TRUERMA_YIELD): the same for
  * all of them. */

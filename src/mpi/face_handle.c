@@ -6,6 +6,9 @@
 
 struct trma_handle trma_handle_none_0;
 struct trma_handle trma_handle_none_1 = {.key = 1};
+struct trma_handle trma_handle_nothing = {.key = (uintptr_t)1 << 63 | 1};
+
+atomic_bool trma_handle_notes_recent;
 
 static struct trma_handle **bucket_of(struct trma_handle_table *table, uintptr_t key) {
     return &table->buckets[trma_handle_hash(key, TRMA_HANDLE_BUCKET_BITS)];
@@ -38,6 +41,9 @@ static void unlink_locked(struct trma_handle_table *table, struct trma_handle *o
     if (key && atomic_load_explicit(slot_of(table, key), memory_order_relaxed) == object) {
         clear_slot(slot_of(table, key), table);
     }
+    if (atomic_load_explicit(&table->recent, memory_order_relaxed) == object) {
+        atomic_store_explicit(&table->recent, &trma_handle_nothing, memory_order_relaxed);
+    }
     for (struct trma_handle **link = bucket_of(table, key); key && *link; link = &(*link)->next) {
         if (*link == object) {
             *link = object->next;
@@ -55,6 +61,10 @@ struct trma_handle *trma_handle_find_slow(struct trma_handle_table *table, uintp
     }
     pthread_mutex_unlock(&table->mutex);
     return object;
+}
+
+void trma_handle_expect_threads(bool may_be) {
+    atomic_store_explicit(&trma_handle_notes_recent, !may_be, memory_order_relaxed);
 }
 
 struct trma_handle *trma_handle_take(struct trma_handle_table *table) {
@@ -87,6 +97,7 @@ void trma_handle_insert(struct trma_handle_table *table, struct trma_handle *obj
     /* Release: who finds the key finds the content. */
     atomic_store_explicit(&object->key, key, memory_order_release);
     atomic_store_explicit(slot_of(table, key), object, memory_order_release);
+    atomic_store_explicit(&table->recent, object, memory_order_release);
     pthread_mutex_unlock(&table->mutex);
 }
 

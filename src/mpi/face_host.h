@@ -6,13 +6,14 @@
 
 #include "face_mpi.h"
 #include "host_table.h"
+#include "trma_hidden.h"
 
 /*
  * The host MPI: its functions, taken from its libmpi by handle. Neither RTLD_NEXT (NULL when libmpi was
  * loaded locally, as mpi4py does) nor the plain names (they lead back to us) would find them.
  */
-extern struct trma_host_table trma_host_functions;
-extern bool trma_host_is_known;
+extern TRMA_HIDDEN struct trma_host_table trma_host_functions;
+extern TRMA_HIDDEN bool trma_host_is_known;
 
 /* Finds the loaded libmpi and fills the table. Ends the program with one line when there is none, or one of
  * another ABI: no call could be served. */

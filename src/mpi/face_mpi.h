@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include "trma_hidden.h"
+
 /*
  * mpi.h, made safe for a library that is loaded before, or without, any libmpi: Open MPI's predefined handles
  * are the addresses of data symbols of libmpi, which would have to be there when this library is loaded. They
@@ -47,7 +49,7 @@ struct trma_openmpi_symbols {
 #undef TRMA_OPENMPI_MEMBER
 };
 
-extern struct trma_openmpi_symbols trma_openmpi;
+extern TRMA_HIDDEN struct trma_openmpi_symbols trma_openmpi;
 
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)trma_openmpi.global)

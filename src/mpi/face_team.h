@@ -5,6 +5,7 @@
 #include "face_handle.h"
 #include "face_mpi.h"
 #include "node/node_team.h"
+#include "trma_hidden.h"
 
 /*
  * The team behind a communicator, made with the host's collectives at the first window on it and kept as an
@@ -31,7 +32,7 @@ struct trma_comm {
     struct trma_team *team;
 };
 
-extern struct trma_handle_table trma_comms;
+extern TRMA_HIDDEN struct trma_handle_table trma_comms;
 
 /* The team of a communicator that had one made, NULL when it has none: the same answer in all its members,
  * since windows are made collectively. Any handle may be asked for. Thread-safe. */

@@ -9,6 +9,7 @@
 #include "face_handle.h"
 #include "face_mpi.h"
 #include "move/move_layout.h"
+#include "trma_hidden.h"
 
 /*
  * Datatypes: the layout of a host datatype, built at its first use in an operation and kept until the
@@ -39,8 +40,8 @@ static inline MPI_Op trma_op_handle(const struct trma_op *op) {
     return (MPI_Op)atomic_load_explicit(&op->handle.key, memory_order_relaxed);
 }
 
-extern struct trma_handle_table trma_types;
-extern struct trma_handle_table trma_ops;
+extern TRMA_HIDDEN struct trma_handle_table trma_types;
+extern TRMA_HIDDEN struct trma_handle_table trma_ops;
 
 /* NULL: not a datatype that can be used (MPI_DATATYPE_NULL, or memory is exhausted). Thread-safe. */
 struct trma_type *trma_type_find_slow(MPI_Datatype datatype);

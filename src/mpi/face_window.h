@@ -10,6 +10,7 @@
 #include "face_host_window.h"
 #include "face_mpi.h"
 #include "face_team.h"
+#include "trma_hidden.h"
 #include "win/win_window.h"
 
 /* The ranks of the last group given to start or post: programs use the same few groups over and over. */
@@ -42,7 +43,7 @@ struct trma_win {
     struct trma_hints hints;
 };
 
-extern struct trma_handle_table trma_windows;
+extern TRMA_HIDDEN struct trma_handle_table trma_windows;
 
 /* The window behind a handle, NULL when it is the host's. A few nanoseconds; thread-safe. */
 static inline struct trma_win *trma_win_find(MPI_Win win) {

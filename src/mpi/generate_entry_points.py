@@ -27,7 +27,6 @@ INLINE = {"Accumulate", "Fetch_and_op", "Compare_and_swap", "Win_fence", "Win_st
 # Calls with a short way trma_quick_<name> in line (call_operations.h), which says whether it was done; if not, the
 # handler is called, by a function with the entry point's own parameters: nothing is moved or saved for its sake.
 QUICK = {"Put", "Get"}
-REGISTERS = 6  # by which x86-64 passes parameters
 # Blocking calls that wait for something begun before: what to ask instead, with a flag before the last parameter. All
 # others (kinds visit and team) have a nonblocking version, named as the standard names them.
 POLLS = {"Wait": "Test", "Waitany": "Testany", "Probe": "Iprobe"}
@@ -224,8 +223,7 @@ def write_wrapper(call, large):
             found += [f"    return trma_call_{call.name}({', '.join(passed)});"]
             missed = (f"static __attribute__((noinline)) int missed_{name}({call.public(large)}) {{\n"
                       + "\n".join(found) + "\n}\n\n")
-            found = [*(f"    TRMA_STAYS_IN_MEMORY({a});" for a in arguments[REGISTERS:]),
-                     "    struct trma_win *window = trma_win_peek(win);", "    int code;", "",
+            found = ["    struct trma_win *window = trma_win_peek(win);", "    int code;", "",
                      f"    if (__builtin_expect(window && trma_quick_{call.name}({', '.join(passed)}, &code), 1)) {{",
                      "        return code;", "    }"]
             end = f"    return missed_{name}({', '.join(arguments)});"

@@ -99,12 +99,47 @@ static void test_empty_places(void **state) {
     }
 }
 
+/* What was found last is recent, unless there may be threads: then it is what was inserted last. Nothing is
+ * recent that has been given back. */
+static void test_recent(void **state) {
+    const bool *may_have_threads = *state;
+    struct object *first = insert(100, 1);
+    struct object *second = insert(200, 2);
+    struct trma_handle *const inserted = &second->handle;
+
+    assert_ptr_equal(atomic_load(&table.recent), inserted);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(find(100), first);
+        assert_ptr_equal(atomic_load(&table.recent), *may_have_threads ? inserted : &first->handle);
+        assert_ptr_equal(find(100), first);
+        assert_ptr_equal(find(200), second);
+        assert_ptr_equal(atomic_load(&table.recent), inserted);
+        assert_null(find(300));
+        assert_ptr_equal(atomic_load(&table.recent), inserted);
+    }
+    trma_handle_give(&table, &first->handle);
+    assert_ptr_equal(find(200), second);
+    assert_null(find(100));
+    trma_handle_give(&table, &second->handle);
+    assert_ptr_equal(atomic_load(&table.recent), &trma_handle_nothing);
+    assert_null(find(200));
+    assert_null(find(0));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_places),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_same_key),
-        cmocka_unit_test(test_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    bool may_have_threads[] = {false, true};
+    int failures = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const struct CMUnitTest tests[] = {
+            cmocka_unit_test(test_empty_places),
+            cmocka_unit_test(test_many),
+            cmocka_unit_test(test_same_key),
+            cmocka_unit_test(test_zero),
+            cmocka_unit_test_prestate(test_recent, &may_have_threads[i]),
+        };
+        trma_handle_expect_threads(may_have_threads[i]);
+        failures += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failures;
 }

@@ -26,7 +26,7 @@ static void take_snapshot(const struct stage_window *window, struct snapshot *ou
     struct trma_target *target = &core->targets[0];
 
     memset(out, 0, sizeof *out); /* compared as bytes: padding counts */
-    out->access = core->access;
+    out->access = core->epoch.access;
     out->lock = target->lock;
     out->fence_used = core->fence_used;
     out->is_exposed = core->is_exposed;
@@ -35,7 +35,7 @@ static void take_snapshot(const struct stage_window *window, struct snapshot *ou
     out->n_active = core->n_active;
     out->n_started = core->n_started;
     out->n_posted = core->n_posted;
-    out->n_locked = core->n_locked;
+    out->n_locked = core->epoch.n_locked;
     out->started = target->started;
     out->exposed = target->exposed;
     out->fence_sequence = core->fence.sequence;

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../trma_hidden.h"
+
 /*
  * The element types that accumulate knows: what the predefined datatypes of C, C++ and Fortran are on this
  * machine. The face maps every predefined MPI datatype to one of these. The number in a name is the width in
@@ -92,7 +94,7 @@ struct trma_element_shape {
 
 /* The shapes of all elements. Below, `element` must be less than TRMA_ELEMENT_COUNT unless it says otherwise.
  */
-extern const struct trma_element_shape trma_acc_element_shapes[TRMA_ELEMENT_COUNT];
+extern TRMA_HIDDEN const struct trma_element_shape trma_acc_element_shapes[TRMA_ELEMENT_COUNT];
 
 static inline const struct trma_element_shape *trma_acc_element_shape(enum trma_element element) {
     return &trma_acc_element_shapes[element];

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../trma_hidden.h"
 #include "acc_element.h"
 
 /*
@@ -57,16 +58,16 @@ static inline void trma_acc_kernel_run(trma_acc_kernel *kernel, size_t extent, v
     }
 
 /* Vectorised kernels, by instruction set. */
-extern trma_acc_kernel_table trma_acc_kernels_baseline;
+extern TRMA_HIDDEN trma_acc_kernel_table trma_acc_kernels_baseline;
 #if defined(__x86_64__)
-extern trma_acc_kernel_table trma_acc_kernels_avx2;
-extern trma_acc_kernel_table trma_acc_kernels_avx512;
+extern TRMA_HIDDEN trma_acc_kernel_table trma_acc_kernels_avx2;
+extern TRMA_HIDDEN trma_acc_kernel_table trma_acc_kernels_avx512;
 #endif
 
 /* Kernels that no instruction set makes faster, by family. */
-extern trma_acc_kernel_table trma_acc_kernels_wide; /* 128 bits, long double, complex products */
-extern trma_acc_kernel_table trma_acc_kernels_half; /* 16-bit floating point */
-extern trma_acc_kernel_table trma_acc_kernels_pair; /* MAXLOC and MINLOC */
+extern TRMA_HIDDEN trma_acc_kernel_table trma_acc_kernels_wide; /* 128 bits, long double, complex products */
+extern TRMA_HIDDEN trma_acc_kernel_table trma_acc_kernels_half; /* 16-bit floating point */
+extern TRMA_HIDDEN trma_acc_kernel_table trma_acc_kernels_pair; /* MAXLOC and MINLOC */
 
 /* The best kernel on this processor; NULL for REPLACE, NO_OP and what is not allowed. Thread-safe. */
 trma_acc_kernel *trma_acc_kernel_find(enum trma_operation operation, enum trma_element element);

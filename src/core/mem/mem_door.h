@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "../node/node_peer.h"
+#include "../trma_hidden.h"
 #include "../trma_status.h"
 #include "mem_ticket.h"
 
@@ -34,10 +35,10 @@ struct trma_mem_door {
     int (*open)(const struct trma_peer *peer, const struct trma_ticket *ticket);
 };
 
-extern const struct trma_mem_door trma_mem_door_proc;
-extern const struct trma_mem_door trma_mem_door_pidfd;
-extern const struct trma_mem_door trma_mem_door_scm;
-extern const struct trma_mem_door trma_mem_door_shm;
+extern TRMA_HIDDEN const struct trma_mem_door trma_mem_door_proc;
+extern TRMA_HIDDEN const struct trma_mem_door trma_mem_door_pidfd;
+extern TRMA_HIDDEN const struct trma_mem_door trma_mem_door_scm;
+extern TRMA_HIDDEN const struct trma_mem_door trma_mem_door_shm;
 
 /*
  * Opens the region of `ticket`, owned by `peer`; *descriptor is the caller's. Doors that refused this peer

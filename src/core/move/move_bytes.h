@@ -52,17 +52,30 @@ void trma_move_copy_long(void *to, const void *from, size_t size);
  */
 void trma_move_fetch_long(void *to, const void *from, size_t size);
 
-/* memmove, with the sizes of one number in line. Thread-safe. */
-static inline void trma_move_copy_bytes(void *to, const void *from, size_t size) {
+/* Moves the sizes of one number; false, and nothing is done, for others. Thread-safe. */
+static inline bool trma_move_copy_number(void *to, const void *from, size_t size) {
     uint64_t eight;
     uint32_t four;
+
     if (size == sizeof eight) {
         memcpy(&eight, from, sizeof eight);
         memcpy(to, &eight, sizeof eight);
-    } else if (size == sizeof four) {
+        return true;
+    }
+    if (size == sizeof four) {
         memcpy(&four, from, sizeof four);
         memcpy(to, &four, sizeof four);
-    } else if (size > TRMA_MOVE_FIRST_CACHE) {
+        return true;
+    }
+    return false;
+}
+
+/* memmove, with the sizes of one number in line. Thread-safe. */
+static inline void trma_move_copy_bytes(void *to, const void *from, size_t size) {
+    if (trma_move_copy_number(to, from, size)) {
+        return;
+    }
+    if (size > TRMA_MOVE_FIRST_CACHE) {
         trma_move_copy_long(to, from, size);
     } else {
         memmove(to, from, size);

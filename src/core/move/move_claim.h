@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../trma_hidden.h"
+
 /*
  * Lines that another processor has read cost two transactions when they are updated: the load brings them in
  * to be shared, the store takes them over. Who asks for them as a writer beforehand pays one, and for all
@@ -30,7 +32,7 @@
 enum { TRMA_MOVE_CLAIM_MOST = 8192, TRMA_MOVE_CLAIM_MOST_AMD = 2048, TRMA_MOVE_CLAIM_LINE = 64 };
 
 /* One of these, by the processor; set before main, and never again. */
-extern size_t trma_move_claim_most;
+extern TRMA_HIDDEN size_t trma_move_claim_most;
 
 /* Asks for the lines of `size` bytes that are about to be written; more than trma_move_claim_most are left to
  * the processor, which runs ahead of long stretches by itself. A hint: changes nothing, faults never. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../trma_hidden.h"
 #include "../trma_status.h"
 #include "move_cursor.h"
 #include "move_layout.h"
@@ -68,9 +69,9 @@ enum trma_status trma_move_write(const struct trma_path *path, const void *local
 
 /* False when all movements are finished before the call that starts them returns: no mover has been set that
  * may complete later. Then there is nothing to ask trma_move_test for. */
-extern atomic_bool trma_move_has_late_mover;
+extern TRMA_HIDDEN atomic_bool trma_move_has_late_mover;
 static inline bool trma_move_may_be_late(void) {
-    /* Relaxed: it is set while nothing is outstanding, and movements are begun by who waits for them. */
+    /* Relaxed: it is set before there are windows. */
     return __builtin_expect(atomic_load_explicit(&trma_move_has_late_mover, memory_order_relaxed), 0);
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../trma_hidden.h"
 #include "../trma_status.h"
 #include "move_copy.h"
 #include "move_pair.h"
@@ -30,15 +31,16 @@ struct trma_mover {
 
 /* Load/store: pairs whose target addresses are valid in this process. Finishes before it returns, never
  * fails. */
-extern const struct trma_mover trma_move_mover_map;
+extern TRMA_HIDDEN const struct trma_mover trma_move_mover_map;
 
 /* Cross-memory attach: process_vm_writev/readv. Finishes before it returns. */
-extern const struct trma_mover trma_move_mover_cma;
+extern TRMA_HIDDEN const struct trma_mover trma_move_mover_cma;
 
 /*
  * From now on `mover` carries the mapped parts of operations of `least` bytes and more; smaller ones stay
  * with load/store. NULL: load/store for all. Pairs then have addresses of this process on both sides, as for
- * trma_move_mover_map. Only while nothing is outstanding; `mover` must stay.
+ * trma_move_mover_map. Only before there are windows, which note whether they must wait for movers; `mover`
+ * must stay.
  */
 void trma_move_mover_set(const struct trma_mover *mover, size_t least);
 

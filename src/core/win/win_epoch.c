@@ -38,12 +38,17 @@ static bool must_look(struct trma_window *window) {
     return periods > 0;
 }
 
-static enum trma_status look_at(struct trma_window *window, const uint32_t *targets, uint32_t count) {
+static bool is_ready(const struct trma_target *target) {
+    return atomic_load_explicit(&target->ready, memory_order_relaxed);
+}
+
+/* At so many ranks from the first on, as far as operations to them may go ahead. */
+static enum trma_status look_at(struct trma_window *window, uint32_t first, uint32_t count) {
     if (!must_look(window)) {
         return TRMA_OK;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (!trma_node_peer_is_alive(window->team->peers[targets[i]])) {
+    for (uint32_t i = first; i < first + count; i++) {
+        if (is_ready(&window->targets[i]) && !trma_node_peer_is_alive(window->team->peers[i])) {
             /* The next call looks again. */
             window->until_look = 1;
             window->looked_ns = 0;
@@ -83,18 +88,8 @@ static void close_all(struct trma_window *window) {
         atomic_store_explicit(&window->targets[window->active[i]].ready, false, memory_order_relaxed);
     }
     window->n_active = 0;
-    window->access = TRMA_ACCESS_NONE;
+    window->epoch.access = TRMA_ACCESS_NONE;
     window->fence_used = false;
-}
-
-static void close_one(struct trma_window *window, uint32_t target) {
-    for (uint32_t i = 0; i < window->n_active; i++) {
-        if (window->active[i] == target) {
-            window->active[i] = window->active[--window->n_active];
-            break;
-        }
-    }
-    atomic_store_explicit(&window->targets[target].ready, false, memory_order_relaxed);
 }
 
 /* The lock that trma_win_lock_quick has a ticket of; there are no threads. */
@@ -125,9 +120,6 @@ static enum trma_status take_lock(struct trma_window *window, uint32_t index, en
         status = trma_sync_lock_shared(&target->words->lock, waiter, trma_win_guard(window), waited_ns);
     }
     target->lock = status ? TRMA_LOCK_NONE : kind;
-    if (!status) {
-        trma_win_epoch_admit(window, index);
-    }
     trma_win_order_pay();
     return status;
 }
@@ -162,10 +154,10 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
     enum trma_status status = TRMA_OK;
 
     *is_open = true;
-    if (atomic_load_explicit(&target->ready, memory_order_relaxed)) {
+    if (is_ready(target)) {
         return TRMA_OK;
     }
-    switch (window->access) {
+    switch (window->epoch.access) {
     case TRMA_ACCESS_FENCE:
         window->fence_used = true;
         trma_win_epoch_admit(window, index);
@@ -202,7 +194,8 @@ enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions)
 
     trma_win_guard_enter(window);
     look_at_account(window);
-    if ((window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_FENCE) || window->is_exposed) {
+    if ((window->epoch.access != TRMA_ACCESS_NONE && window->epoch.access != TRMA_ACCESS_FENCE) ||
+        window->is_exposed) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
@@ -219,7 +212,7 @@ enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions)
             trma_sync_barrier_pass(&window->fence, &window->team->waiter, trma_win_guard(window), waited_ns);
     }
     if (!(assertions & TRMA_FENCE_NOSUCCEED)) {
-        window->access = TRMA_ACCESS_FENCE;
+        window->epoch.access = TRMA_ACCESS_FENCE;
     }
     trma_win_guard_leave(window);
     trma_win_order_pay();
@@ -247,7 +240,7 @@ enum trma_status trma_win_start(struct trma_window *window, const uint32_t *grou
         window->targets[group[i]].in_start_group = true;
     }
     window->n_started = n;
-    window->access = TRMA_ACCESS_PSCW;
+    window->epoch.access = TRMA_ACCESS_PSCW;
     trma_win_guard_leave(window);
     return TRMA_OK;
 }
@@ -308,7 +301,7 @@ enum trma_status trma_win_complete(struct trma_window *window) {
 
     trma_win_guard_enter(window);
     look_at_account(window);
-    if (window->access != TRMA_ACCESS_PSCW) {
+    if (window->epoch.access != TRMA_ACCESS_PSCW) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
@@ -422,12 +415,14 @@ enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind k
 
     trma_win_guard_enter(window);
     look_at_account(window);
-    if ((trma_win_epoch_may_begin(window) || window->access == TRMA_ACCESS_LOCK) &&
+    if ((trma_win_epoch_may_begin(window) || window->epoch.access == TRMA_ACCESS_LOCK) &&
         (window->targets[index].lock == TRMA_LOCK_NONE || window->targets[index].lock == TRMA_LOCK_QUEUED)) {
-        window->access = TRMA_ACCESS_LOCK;
-        window->n_locked++;
+        window->epoch.access = TRMA_ACCESS_LOCK;
+        window->epoch.n_locked++;
         status = take_lock(window, index, kind, book(window, TRMA_WAIT_LOCK));
-        if (status && --window->n_locked == 0) {
+        /* Release: as in trma_win_epoch_admit. */
+        atomic_store_explicit(&window->targets[index].ready, !status, memory_order_release);
+        if (status && --window->epoch.n_locked == 0) {
             close_all(window);
         }
     }
@@ -440,16 +435,16 @@ enum trma_status trma_win_unlock(struct trma_window *window, uint32_t index) {
 
     trma_win_guard_enter(window);
     look_at_account(window);
-    if (window->access != TRMA_ACCESS_LOCK || target->lock == TRMA_LOCK_NONE ||
+    if (window->epoch.access != TRMA_ACCESS_LOCK || target->lock == TRMA_LOCK_NONE ||
         target->lock == TRMA_LOCK_WAITING) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
     enum trma_status status = drain(window, target, book(window, TRMA_WAIT_UNLOCK));
-    enum trma_status seen = look_at(window, &index, 1);
-    close_one(window, index);
+    enum trma_status seen = look_at(window, index, 1);
+    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
     give_lock(window, index);
-    if (--window->n_locked == 0) {
+    if (--window->epoch.n_locked == 0) {
         close_all(window);
     }
     trma_win_guard_leave(window);
@@ -478,12 +473,15 @@ enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
-    window->access = TRMA_ACCESS_LOCK_ALL;
+    window->epoch.access = TRMA_ACCESS_LOCK_ALL;
     uint64_t *waited_ns = book(window, TRMA_WAIT_LOCK_ALL);
     /* In the order of ranks, all of them, now. Taken at the first touch they would be taken in any order, and
      * two such epochs dead-lock with two askers for exclusive locks, each queued between the two. */
     for (uint32_t i = 0; i < window->size && !status; i++) {
         status = take_lock(window, i, unchecked ? TRMA_LOCK_UNCHECKED : TRMA_LOCK_SHARED, waited_ns);
+        if (!status) {
+            trma_win_epoch_admit(window, i);
+        }
     }
     if (status) {
         leave_all(window, waited_ns);
@@ -495,18 +493,18 @@ enum trma_status trma_win_lock_all(struct trma_window *window, bool unchecked) {
 enum trma_status trma_win_unlock_all(struct trma_window *window) {
     trma_win_guard_enter(window);
     look_at_account(window);
-    if (window->access != TRMA_ACCESS_LOCK_ALL) {
+    if (window->epoch.access != TRMA_ACCESS_LOCK_ALL) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
-    enum trma_status seen = look_at(window, window->active, window->n_active);
+    enum trma_status seen = look_at(window, 0, window->size);
     enum trma_status status = leave_all(window, book(window, TRMA_WAIT_UNLOCK_ALL));
     trma_win_guard_leave(window);
     return status ? status : seen;
 }
 
 static bool is_passive(const struct trma_window *window) {
-    return window->access == TRMA_ACCESS_LOCK || window->access == TRMA_ACCESS_LOCK_ALL;
+    return window->epoch.access == TRMA_ACCESS_LOCK || window->epoch.access == TRMA_ACCESS_LOCK_ALL;
 }
 
 enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool local) {
@@ -515,10 +513,10 @@ enum trma_status trma_win_flush(struct trma_window *window, uint32_t index, bool
 
     trma_win_guard_enter(window);
     look_at_account(window);
-    if (window->access == TRMA_ACCESS_LOCK_ALL ||
-        (window->access == TRMA_ACCESS_LOCK && target->lock != TRMA_LOCK_NONE)) {
+    if (window->epoch.access == TRMA_ACCESS_LOCK_ALL ||
+        (window->epoch.access == TRMA_ACCESS_LOCK && target->lock != TRMA_LOCK_NONE)) {
         status = drain(window, target, book(window, TRMA_WAIT_FLUSH));
-        enum trma_status seen = look_at(window, &index, 1);
+        enum trma_status seen = look_at(window, index, 1);
         status = status ? status : seen;
         if (!local) {
             trma_win_order_flush(window);
@@ -535,9 +533,11 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
     look_at_account(window);
     if (is_passive(window)) {
         uint64_t *waited_ns = book(window, TRMA_WAIT_FLUSH);
-        status = look_at(window, window->active, window->n_active);
-        for (uint32_t i = 0; i < window->n_active && !status; i++) {
-            status = drain(window, &window->targets[window->active[i]], waited_ns);
+        status = look_at(window, 0, window->size);
+        for (uint32_t i = 0; i < window->size && !status; i++) {
+            if (is_ready(&window->targets[i])) {
+                status = drain(window, &window->targets[i], waited_ns);
+            }
         }
         if (!local) {
             trma_win_order_flush(window);

@@ -39,7 +39,7 @@ static inline bool trma_win_must_go_long(const struct trma_window *window) {
            (special != TRMA_SPECIAL_ADOPTABLE || trma_win_adopt_is_due(window));
 }
 
-/* Lets operations to the target go ahead. Under the guard. */
+/* Lets operations to the target go ahead, until the epoch ends. Under the guard. */
 static inline void trma_win_epoch_admit(struct trma_window *window, uint32_t target) {
     window->active[window->n_active++] = target;
     /* Release: a thread that sees the target ready sees what made it so. */
@@ -49,7 +49,8 @@ static inline void trma_win_epoch_admit(struct trma_window *window, uint32_t tar
 /* True when no access epoch is open; a fence that nothing followed opens none (MPI-4.1 section 12.5.1). Under
  * the guard. */
 static inline bool trma_win_epoch_may_begin(const struct trma_window *window) {
-    return window->access == TRMA_ACCESS_NONE || (window->access == TRMA_ACCESS_FENCE && !window->fence_used);
+    return window->epoch.access == TRMA_ACCESS_NONE ||
+           (window->epoch.access == TRMA_ACCESS_FENCE && !window->fence_used);
 }
 
 /* Groups are given as ranks in the window; duplicates are not allowed, which MPI groups guarantee. */
@@ -67,8 +68,8 @@ enum trma_status trma_win_wait(struct trma_window *window);
  * arrived, and trma_win_fence_finish must follow. */
 static inline bool trma_win_fence_quick(struct trma_window *window) {
     if (trma_win_must_go_long(window) ||
-        (window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_FENCE) || window->is_exposed ||
-        window->fence.crowded || trma_move_may_be_late()) {
+        (window->epoch.access != TRMA_ACCESS_NONE && window->epoch.access != TRMA_ACCESS_FENCE) ||
+        window->is_exposed || window->fence.crowded) {
         return false;
     }
     for (uint32_t i = 0; i < window->n_active; i++) {
@@ -77,7 +78,7 @@ static inline bool trma_win_fence_quick(struct trma_window *window) {
     }
     window->n_active = 0;
     window->fence_used = false;
-    window->access = TRMA_ACCESS_FENCE;
+    window->epoch.access = TRMA_ACCESS_FENCE;
     trma_sync_barrier_enter(&window->fence, window->needs_fence);
     return true;
 }
@@ -98,7 +99,7 @@ static inline bool trma_win_start_quick(struct trma_window *window, const uint32
     struct trma_target *target = &window->targets[group[0]];
     window->start_group[0] = group[0];
     window->n_started = 1;
-    window->access = TRMA_ACCESS_PSCW;
+    window->epoch.access = TRMA_ACCESS_PSCW;
     target->started++;
     target->in_start_group = true;
     return true;
@@ -109,8 +110,7 @@ static inline bool trma_win_complete_quick(struct trma_window *window) {
     struct trma_target *target = &window->targets[index];
 
     /* A target is in the group between start and complete alone. */
-    if (trma_win_must_go_long(window) || window->n_started != 1 || target->first_deferred ||
-        trma_move_may_be_late()) {
+    if (trma_win_must_go_long(window) || window->n_started != 1 || target->first_deferred) {
         return false;
     }
     trma_sync_pscw_announce(target->completed, target->started);
@@ -119,7 +119,7 @@ static inline bool trma_win_complete_quick(struct trma_window *window) {
     atomic_store_explicit(&target->ready, false, memory_order_relaxed);
     window->n_active = 0;
     window->n_started = 0;
-    window->access = TRMA_ACCESS_NONE;
+    window->epoch.access = TRMA_ACCESS_NONE;
     trma_node_doorbell_notify(window->team->bells[index], window->needs_fence);
     return true;
 }
@@ -157,12 +157,20 @@ enum trma_status trma_win_test(struct trma_window *window, bool *done);
 enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind kind, uint32_t target);
 enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
 
-/* Exclusive or shared. One that is not to be had at once leaves its ticket to trma_win_lock. */
+/* What `epoch` is with that access and so many locks. Read and written as one word where it is the only one
+ * of its kind: each look and each store less is a hundredth of a lock, put and unlock. */
+static inline uint64_t trma_win_epoch_of(enum trma_access access, uint32_t n_locked) {
+    const union trma_epoch epoch = {{access, n_locked}};
+
+    return epoch.word;
+}
+
+/* Exclusive or shared, and the epoch's first. One that is not to be had at once leaves its ticket to
+ * trma_win_lock. Without an epoch no target is locked. */
 static inline bool trma_win_lock_quick(struct trma_window *window, enum trma_lock_kind kind, uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
-    if (trma_win_must_go_long(window) || target->lock != TRMA_LOCK_NONE ||
-        (window->access != TRMA_ACCESS_NONE && window->access != TRMA_ACCESS_LOCK)) {
+    if (trma_win_must_go_long(window) || window->epoch.word != trma_win_epoch_of(TRMA_ACCESS_NONE, 0)) {
         return false;
     }
     struct trma_lock *lock = &target->words->lock;
@@ -175,10 +183,8 @@ static inline bool trma_win_lock_quick(struct trma_window *window, enum trma_loc
         target->ticket = ticket;
         return false;
     }
-    window->access = TRMA_ACCESS_LOCK;
-    window->n_locked++;
+    window->epoch.word = trma_win_epoch_of(TRMA_ACCESS_LOCK, 1);
     target->lock = kind;
-    window->active[window->n_active++] = index;
     /* Relaxed: no other thread looks. */
     atomic_store_explicit(&target->ready, true, memory_order_relaxed);
     if (kind == TRMA_LOCK_SHARED) {
@@ -192,15 +198,13 @@ static inline bool trma_win_unlock_quick(struct trma_window *window, uint32_t in
     struct trma_target *target = &window->targets[index];
     const enum trma_lock_kind kind = target->lock;
 
-    if (trma_win_must_go_long(window) || (kind != TRMA_LOCK_EXCLUSIVE && kind != TRMA_LOCK_SHARED) ||
-        window->n_locked != 1 || trma_move_may_be_late() || --window->until_look == 0) {
+    if (trma_win_must_go_long(window) || window->epoch.word != trma_win_epoch_of(TRMA_ACCESS_LOCK, 1) ||
+        (kind != TRMA_LOCK_EXCLUSIVE && kind != TRMA_LOCK_SHARED) || --window->until_look == 0) {
         return false;
     }
-    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
+    window->epoch.word = trma_win_epoch_of(TRMA_ACCESS_NONE, 0);
     target->lock = TRMA_LOCK_NONE;
-    window->n_locked = 0;
-    window->n_active = 0;
-    window->access = TRMA_ACCESS_NONE;
+    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
     trma_win_order_unlock(window, kind);
     if (kind == TRMA_LOCK_EXCLUSIVE) {
         trma_sync_unlock_exclusive(&target->words->lock, window->needs_fence);
@@ -227,9 +231,8 @@ static inline bool trma_win_flush_quick(struct trma_window *window, uint32_t tar
     struct trma_target *at = &window->targets[target];
 
     if (trma_win_must_go_long(window) ||
-        (window->access != TRMA_ACCESS_LOCK_ALL &&
-         (window->access != TRMA_ACCESS_LOCK || at->lock == TRMA_LOCK_NONE)) ||
-        trma_move_may_be_late()) {
+        (window->epoch.access != TRMA_ACCESS_LOCK_ALL &&
+         (window->epoch.access != TRMA_ACCESS_LOCK || at->lock == TRMA_LOCK_NONE))) {
         return false;
     }
     trma_win_order_flush(window);
@@ -262,9 +265,9 @@ static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t inde
         atomic_load_explicit(&target->ready, memory_order_relaxed)) {
         return false;
     }
-    if (window->access == TRMA_ACCESS_FENCE) {
+    if (window->epoch.access == TRMA_ACCESS_FENCE) {
         window->fence_used = true;
-    } else if (window->access != TRMA_ACCESS_PSCW || !target->in_start_group ||
+    } else if (window->epoch.access != TRMA_ACCESS_PSCW || !target->in_start_group ||
                !trma_sync_pscw_reached(target->posted, target->started)) {
         return trma_win_epoch_open_late(window, index);
     }
@@ -275,8 +278,8 @@ static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t inde
 /* The word by which this process will announce the end of its epoch, of fence or PSCW, to the target; of a
  * fence, to whoever comes first. */
 static inline atomic_uint *trma_win_epoch_word(const struct trma_window *window, uint32_t target) {
-    return window->access == TRMA_ACCESS_PSCW ? window->targets[target].completed
-                                              : trma_sync_barrier_first_word(&window->fence);
+    return window->epoch.access == TRMA_ACCESS_PSCW ? window->targets[target].completed
+                                                    : trma_sync_barrier_first_word(&window->fence);
 }
 
 #endif

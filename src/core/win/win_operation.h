@@ -64,9 +64,11 @@ static inline void *trma_win_quick_place(const struct trma_target *target, int64
     /* Acquire: the place was stored before the span. */
     const uint64_t span = atomic_load_explicit(&target->quick_span, memory_order_acquire);
     const uint64_t offset = (uint64_t)distance - target->quick_low;
-    /* A negative displacement or count, and an offset below quick_low, have the highest bit, which no span
-     * has; two without it have a sum. */
-    return (int64_t)(offset | size) >= 0 && offset + size <= span ? target->quick_local + offset : NULL;
+    uint64_t last;
+    /* What is negative, a displacement, a count or an offset below quick_low, is more than any span. */
+    return !__builtin_sub_overflow(span, (uint64_t)size, &last) && offset <= last
+               ? target->quick_local + offset
+               : NULL;
 }
 
 /* The same of a target that need not be open: NULL when it is not. */

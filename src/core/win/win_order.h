@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "../acc/acc_singles.h"
+#include "../trma_hidden.h"
 #include "win_window.h"
 
 /*
@@ -30,7 +31,7 @@
  */
 
 /* True while a fence is owed. Atomic, relaxed, as everything here: threads come only one after the other. */
-extern atomic_bool trma_win_order_is_owed;
+extern TRMA_HIDDEN atomic_bool trma_win_order_is_owed;
 
 /* To be called before the window's memory is stored to, except by what notes it itself (acc_update.h). */
 static inline void trma_win_order_note_store(struct trma_window *window) {

@@ -189,7 +189,8 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     window->adopt_reason = cards[team->me].adopt_reason;
     window->is_dynamic = options->is_dynamic;
     atomic_init(&window->special, (options->is_threaded ? TRMA_SPECIAL_THREADED : 0) |
-                                      (options->counts_operations ? TRMA_SPECIAL_COUNTED : 0));
+                                      (options->counts_operations ? TRMA_SPECIAL_COUNTED : 0) |
+                                      (trma_move_may_be_late() ? TRMA_SPECIAL_LATE : 0));
     if (options->is_threaded) {
         trma_win_order_at_once(window);
     }

@@ -69,13 +69,23 @@ enum trma_access {
     TRMA_ACCESS_LOCK_ALL
 };
 
+/* Looked at and changed as one word where only one value of both will do (trma_win_epoch_of). */
+union trma_epoch {
+    struct {
+        enum trma_access access;
+        uint32_t n_locked; /* targets */
+    };
+    uint64_t word;
+};
+
 struct trma_deferred;
 
 /* Why calls on a window must take the long way. */
 enum trma_special {
-    TRMA_SPECIAL_COUNTED = 1,  /* statistics are wanted */
-    TRMA_SPECIAL_THREADED = 2, /* several threads may call at once: the guard is used */
-    TRMA_SPECIAL_ADOPTABLE = 4 /* this process's memory is private and may earn its adoption */
+    TRMA_SPECIAL_COUNTED = 1,   /* statistics are wanted */
+    TRMA_SPECIAL_THREADED = 2,  /* several threads may call at once: the guard is used */
+    TRMA_SPECIAL_ADOPTABLE = 4, /* this process's memory is private and may earn its adoption */
+    TRMA_SPECIAL_LATE = 8       /* what is carried may not be finished when an operation returns */
 };
 
 /* This process's view of one member. Private. */
@@ -132,10 +142,9 @@ struct trma_window {
     bool needs_fence;       /* the team's waiter's: whoever notifies makes the fence */
     bool fence_used;        /* operations were issued since the last fence */
     bool is_exposed;        /* between post and wait */
-    enum trma_access access;
-    uint32_t n_locked;
+    union trma_epoch epoch;
     uint32_t until_look; /* flushes and unlocks until the clock is read: see must_look */
-    uint32_t n_active;   /* targets whose `ready` is set in this epoch */
+    uint32_t n_active;   /* targets whose `ready` is set until the epoch ends: not those locked alone */
     uint32_t *active;
     uint32_t n_started; /* the group of start */
     uint32_t n_posted;  /* the group of post */

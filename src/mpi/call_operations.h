@@ -83,8 +83,8 @@ static inline const struct trma_type *trma_operation_common_type(MPI_Count origi
 /*
  * The short way of put and get. True: done, or failed, by *code. False: nothing was done, take the long way
  * (trma_call_Put, trma_call_Get). Every function that is called is the last thing done, and its parameters
- * fit into registers: little is saved on the stack, for whose stores a lock or an unlock, atomic instructions,
- * would have to wait.
+ * fit into registers: little is saved on the stack, for whose stores a lock or an unlock, atomic
+ * instructions, would have to wait.
  */
 static inline bool trma_quick_Put(struct trma_win *window, const void *origin_addr, MPI_Count origin_count,
                                   MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,

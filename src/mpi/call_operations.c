@@ -129,56 +129,6 @@ int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_c
     return move(window, TRMA_COUNT_GET, &origin, target_rank, target_disp, target_count, target_datatype);
 }
 
-/* Opens the target of an epoch's first put or get: where its bytes lie here, NULL when the long way must be
- * taken. */
-static inline void *open_place(struct trma_window *window, const struct trma_type *type, MPI_Count count,
-                               int rank, MPI_Aint disp, size_t *bytes) {
-    return trma_operation_count_bytes(type, count, bytes) && trma_win_epoch_open(window, (uint32_t)rank)
-               ? trma_win_quick_place(&window->targets[rank], disp, *bytes)
-               : NULL;
-}
-
-/* Asks for the lines of an epoch's first update of the target's memory, as far as that is worth it, and of
- * the word that will announce its end; a get changes no more than that word. */
-static inline void claim(const struct trma_window *window, int rank, void *target, size_t bytes) {
-    if (bytes <= TRMA_MOVE_CLAIM_MOST) {
-        trma_move_claim(target, bytes);
-        trma_move_claim(trma_win_epoch_word(window, (uint32_t)rank), sizeof(atomic_uint));
-    }
-}
-
-int trma_operation_put_typed(struct trma_win *window, const void *origin_addr, MPI_Count count,
-                             const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
-    size_t bytes;
-    void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
-
-    if (__builtin_expect(!target, 0)) {
-        MPI_Datatype datatype = trma_type_handle(type);
-        return trma_call_Put(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
-    }
-    claim(window->core, target_rank, target, bytes);
-    trma_win_order_note_store(window->core);
-    trma_move_copy_bytes(target, origin_addr, bytes);
-    return MPI_SUCCESS;
-}
-
-int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Count count,
-                             const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
-    size_t bytes;
-    const void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
-
-    if (__builtin_expect(!target, 0)) {
-        MPI_Datatype datatype = trma_type_handle(type);
-        return trma_call_Get(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
-    }
-    if (bytes <= TRMA_MOVE_CLAIM_MOST) {
-        trma_move_claim(trma_win_epoch_word(window->core, (uint32_t)target_rank), sizeof(atomic_uint));
-    }
-    trma_win_order_pay();
-    trma_move_fetch_bytes(origin_addr, target, bytes);
-    return MPI_SUCCESS;
-}
-
 int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes) {
     trma_move_copy_bytes(target, origin_addr, bytes);
     return MPI_SUCCESS;
@@ -187,6 +137,102 @@ int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes
 int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes) {
     trma_move_fetch_bytes(origin_addr, target, bytes);
     return MPI_SUCCESS;
+}
+
+/* Opens the target of an epoch's first put or get: where its bytes lie here, NULL when it is not to be had at
+ * once. */
+static inline void *open_place(struct trma_window *window, const struct trma_type *type, MPI_Count count,
+                               int rank, MPI_Aint disp, size_t *bytes) {
+    return trma_operation_count_bytes(type, count, bytes) && trma_win_epoch_open(window, (uint32_t)rank)
+               ? trma_win_quick_place(&window->targets[rank], disp, *bytes)
+               : NULL;
+}
+
+/* The same where it may take a turn of the target's; NULL when the long way must be taken. */
+static void *open_place_late(struct trma_window *window, const struct trma_type *type, MPI_Count count,
+                             int rank, MPI_Aint disp, size_t *bytes) {
+    return trma_operation_count_bytes(type, count, bytes) && trma_win_epoch_open_late(window, (uint32_t)rank)
+               ? trma_win_quick_place(&window->targets[rank], disp, *bytes)
+               : NULL;
+}
+
+/* Asks for the line of the word that will announce the end of an epoch, as far as that is worth it. */
+static inline void claim_word(const struct trma_window *window, int rank, size_t bytes) {
+    if (bytes <= TRMA_MOVE_CLAIM_MOST) {
+        trma_move_claim(trma_win_epoch_word(window, (uint32_t)rank), sizeof(atomic_uint));
+    }
+}
+
+/* The same, and before it for the lines of the epoch's first update of the target's memory. */
+static inline void claim(const struct trma_window *window, int rank, void *target, size_t bytes) {
+    if (bytes <= TRMA_MOVE_CLAIM_MOST) {
+        trma_move_claim(target, bytes);
+    }
+    claim_word(window, rank, bytes);
+}
+
+/* What put_typed and get_typed leave: a target that may have to be waited for, and the long way. Apart, so
+ * that those have nothing to save on the stack. */
+static __attribute__((noinline)) int put_late(struct trma_win *window, const void *origin_addr,
+                                              MPI_Count count, const struct trma_type *type, int target_rank,
+                                              MPI_Aint target_disp) {
+    struct trma_window *core = window->core;
+    MPI_Datatype datatype = trma_type_handle(type);
+    size_t bytes;
+    void *target = open_place_late(core, type, count, target_rank, target_disp, &bytes);
+
+    if (!target) {
+        return trma_call_Put(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
+    }
+    claim(core, target_rank, target, bytes);
+    trma_win_order_note_store(core);
+    return trma_operation_put_bytes(target, origin_addr, bytes);
+}
+
+static __attribute__((noinline)) int get_late(struct trma_win *window, void *origin_addr, MPI_Count count,
+                                              const struct trma_type *type, int target_rank,
+                                              MPI_Aint target_disp) {
+    struct trma_window *core = window->core;
+    MPI_Datatype datatype = trma_type_handle(type);
+    size_t bytes;
+    const void *target = open_place_late(core, type, count, target_rank, target_disp, &bytes);
+
+    if (!target) {
+        return trma_call_Get(window, origin_addr, count, datatype, target_rank, target_disp, count, datatype);
+    }
+    claim_word(core, target_rank, bytes);
+    trma_win_order_pay();
+    return trma_operation_get_bytes(origin_addr, target, bytes);
+}
+
+int trma_operation_put_typed(struct trma_win *window, const void *origin_addr, MPI_Count count,
+                             const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
+    size_t bytes;
+    void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
+
+    if (__builtin_expect(!target, 0)) {
+        return put_late(window, origin_addr, count, type, target_rank, target_disp);
+    }
+    claim(window->core, target_rank, target, bytes);
+    trma_win_order_note_store(window->core);
+    return trma_move_copy_number(target, origin_addr, bytes)
+               ? MPI_SUCCESS
+               : trma_operation_put_bytes(target, origin_addr, bytes);
+}
+
+int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Count count,
+                             const struct trma_type *type, int target_rank, MPI_Aint target_disp) {
+    size_t bytes;
+    const void *target = open_place(window->core, type, count, target_rank, target_disp, &bytes);
+
+    if (__builtin_expect(!target, 0)) {
+        return get_late(window, origin_addr, count, type, target_rank, target_disp);
+    }
+    claim_word(window->core, target_rank, bytes);
+    trma_win_order_pay();
+    return trma_move_copy_number(origin_addr, target, bytes)
+               ? MPI_SUCCESS
+               : trma_operation_get_bytes(origin_addr, target, bytes);
 }
 
 /* Finds operation and element of an accumulate; all its data is of the target's one predefined type. */
@@ -252,6 +298,7 @@ static inline void open_for_update(struct trma_win *window, const struct trma_ty
         return;
     }
     void *local = open_place(window->core, type, count, rank, disp, &bytes);
+    local = local ? local : open_place_late(window->core, type, count, rank, disp, &bytes);
     if (local) {
         claim(window->core, rank, local, bytes);
     }

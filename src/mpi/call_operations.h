@@ -30,9 +30,10 @@ int trma_operation_put_typed(struct trma_win *window, const void *origin_addr, M
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp);
 int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Count count,
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp);
-/* The bytes of a put and a get that are more or fewer than one number. MPI_SUCCESS. */
-int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes);
-int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes);
+/* The bytes of a put and a get that are more or fewer than one number. MPI_SUCCESS. Always called, as the
+ * last thing that their callers do: in line they would need a frame there. */
+__attribute__((noinline)) int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes);
+__attribute__((noinline)) int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes);
 /* The same for a type and an operation that have been looked up. Of accumulate: both sides are of that type,
  * the operation is not NO_OP. */
 int trma_operation_accumulate_array(struct trma_win *window, const void *origin_addr, MPI_Count count,

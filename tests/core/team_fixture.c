@@ -282,7 +282,8 @@ enum trma_status window_flush(struct trma_window *window, uint32_t target) {
 enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t at, const int64_t *from,
                             size_t count) {
     /* As an entry point does it; window_get leaves the opening to the long way. */
-    const bool is_open = trma_win_is_open(&window->targets[target]) || trma_win_epoch_open(window, target);
+    const bool is_open = trma_win_is_open(&window->targets[target]) || trma_win_epoch_open(window, target) ||
+                         trma_win_epoch_open_late(window, target);
     void *quick = is_open && !window->is_dynamic
                       ? trma_win_quick_place(&window->targets[target], at, count * sizeof *from)
                       : NULL;

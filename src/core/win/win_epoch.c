@@ -184,9 +184,11 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
 }
 
 bool trma_win_epoch_open_late(struct trma_window *window, uint32_t index) {
+    const struct trma_target *target = &window->targets[index];
     bool is_open = false;
 
-    return trma_win_epoch_open_target(window, index, &is_open) == TRMA_OK && is_open;
+    return !trma_win_is_threaded(window) && !target->first_deferred && !is_ready(target) &&
+           trma_win_epoch_open_target(window, index, &is_open) == TRMA_OK && is_open;
 }
 
 enum trma_status trma_win_fence(struct trma_window *window, unsigned assertions) {

@@ -252,12 +252,9 @@ bool trma_win_epoch_is_closed(struct trma_window *window);
  */
 enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t target, bool *is_open);
 
-/* trma_win_epoch_open for what needs more than a look. */
-bool trma_win_epoch_open_late(struct trma_window *window, uint32_t target);
-
-/* Opens a target that is not open yet, where that needs no more than a look (with more ranks than cores, and
- * a turn of the target's): the operation that is the first to it in its epoch can go the short way then.
- * False: nothing has changed. Only without threads is there anything to win. */
+/* Opens a target that is not open yet, where that needs no more than a look: the operation that is the first
+ * to it in its epoch can go the short way then. False: nothing has changed. Only without threads is there
+ * anything to win. */
 static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
@@ -269,11 +266,14 @@ static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t inde
         window->fence_used = true;
     } else if (window->epoch.access != TRMA_ACCESS_PSCW || !target->in_start_group ||
                !trma_sync_pscw_reached(target->posted, target->started)) {
-        return trma_win_epoch_open_late(window, index);
+        return false;
     }
     trma_win_epoch_admit(window, index);
     return true;
 }
+
+/* The same, also where it takes a turn of the target's, with more ranks than cores. */
+bool trma_win_epoch_open_late(struct trma_window *window, uint32_t index);
 
 /* The word by which this process will announce the end of its epoch, of fence or PSCW, to the target; of a
  * fence, to whoever comes first. */

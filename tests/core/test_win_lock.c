@@ -74,6 +74,34 @@ static void test_mix(void **state) {
     play_run(8, play_mix);
 }
 
+/* Of two locks the one that is left stays held when the other is given back, whichever was the first. */
+static void play_two_locks(struct actor *actor) {
+    enum { FIRST = 1, SECOND };
+    struct stage_window window = window_open(actor, PLAY_MAPPED, 1, plain);
+
+    for (uint32_t i = FIRST; i <= SECOND && actor->me == 0; i++) {
+        const uint32_t rest = FIRST + SECOND - i;
+        int64_t value = i;
+        CHECK(window_lock(window.core, TRMA_LOCK_EXCLUSIVE, FIRST) == TRMA_OK);
+        CHECK(window_lock(window.core, TRMA_LOCK_EXCLUSIVE, SECOND) == TRMA_OK);
+        CHECK(window_unlock(window.core, i) == TRMA_OK);
+        CHECK(window_put(window.core, i, 0, &value, 1) == TRMA_ERR_SYNC);
+        CHECK(window_put(window.core, rest, 0, &value, 1) == TRMA_OK);
+        CHECK(!trma_win_epoch_is_closed(window.core));
+        CHECK(trma_win_flush_all(window.core, false) == TRMA_OK);
+        CHECK(window_unlock(window.core, rest) == TRMA_OK);
+        CHECK(trma_win_epoch_is_closed(window.core));
+    }
+    CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    CHECK(actor->me == 0 || window.memory[0] == FIRST + SECOND - actor->me);
+    window_close(actor, &window);
+}
+
+static void test_two_locks(void **state) {
+    (void)state;
+    play_run(3, play_two_locks);
+}
+
 /* lock_all by all, counters that add up, and what was flushed is there for others before anything is
  * unlocked. */
 static void play_lock_all(struct actor *actor) {
@@ -301,6 +329,7 @@ static void test_dead_holder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mix),
+        cmocka_unit_test(test_two_locks),
         cmocka_unit_test(test_lock_all),
         cmocka_unit_test(test_lock_all_excludes),
         cmocka_unit_test(test_crossing_epochs),

@@ -69,63 +69,48 @@ static void run_fence(void *context, long iterations) {
     }
 }
 
-static inline __attribute__((always_inline)) void lock_as(struct latency *latency, long iterations,
-                                                          enum transfer_kind kind) {
+/* Operations of one kind, each in an epoch of its own under a lock, or followed by a flush. */
+static inline __attribute__((always_inline)) void repeat(struct latency *latency, long iterations, bool locks,
+                                                         enum transfer_kind kind) {
     struct transfer *transfer = &latency->transfer;
     MPI_Win win = transfer->window->win;
     for (long i = 0; i < iterations; i++) {
-        MPI_Win_lock(latency->lock_type, transfer->peer, 0, win);
+        if (locks)
+            MPI_Win_lock(latency->lock_type, transfer->peer, 0, win);
         transfer_issue_as(transfer, kind);
-        MPI_Win_unlock(transfer->peer, win);
+        if (locks)
+            MPI_Win_unlock(transfer->peer, win);
+        else
+            MPI_Win_flush(transfer->peer, win);
         transfer_done_as(transfer, kind);
     }
 }
 
-static inline __attribute__((always_inline)) void flush_as(struct latency *latency, long iterations,
-                                                           enum transfer_kind kind) {
-    struct transfer *transfer = &latency->transfer;
-    MPI_Win win = transfer->window->win;
-    for (long i = 0; i < iterations; i++) {
-        transfer_issue_as(transfer, kind);
-        MPI_Win_flush(transfer->peer, win);
-        transfer_done_as(transfer, kind);
+/* A loop for each kind: `locks` is a constant as well. */
+static inline __attribute__((always_inline)) void run_passive(struct latency *latency, long iterations,
+                                                              bool locks) {
+    if (latency->transfer.rank != 0)
+        return;
+    switch (latency->transfer.kind) {
+    case TRANSFER_PUT:
+        return repeat(latency, iterations, locks, TRANSFER_PUT);
+    case TRANSFER_GET:
+        return repeat(latency, iterations, locks, TRANSFER_GET);
+    case TRANSFER_ACCUMULATE:
+        return repeat(latency, iterations, locks, TRANSFER_ACCUMULATE);
+    case TRANSFER_FETCH_AND_OP:
+        return repeat(latency, iterations, locks, TRANSFER_FETCH_AND_OP);
+    case TRANSFER_COMPARE_AND_SWAP:
+        return repeat(latency, iterations, locks, TRANSFER_COMPARE_AND_SWAP);
     }
 }
 
 static void run_lock(void *context, long iterations) {
-    struct latency *latency = context;
-    if (latency->transfer.rank != 0)
-        return;
-    switch (latency->transfer.kind) {
-    case TRANSFER_PUT:
-        return lock_as(latency, iterations, TRANSFER_PUT);
-    case TRANSFER_GET:
-        return lock_as(latency, iterations, TRANSFER_GET);
-    case TRANSFER_ACCUMULATE:
-        return lock_as(latency, iterations, TRANSFER_ACCUMULATE);
-    case TRANSFER_FETCH_AND_OP:
-        return lock_as(latency, iterations, TRANSFER_FETCH_AND_OP);
-    case TRANSFER_COMPARE_AND_SWAP:
-        return lock_as(latency, iterations, TRANSFER_COMPARE_AND_SWAP);
-    }
+    run_passive(context, iterations, true);
 }
 
 static void run_lock_all(void *context, long iterations) {
-    struct latency *latency = context;
-    if (latency->transfer.rank != 0)
-        return;
-    switch (latency->transfer.kind) {
-    case TRANSFER_PUT:
-        return flush_as(latency, iterations, TRANSFER_PUT);
-    case TRANSFER_GET:
-        return flush_as(latency, iterations, TRANSFER_GET);
-    case TRANSFER_ACCUMULATE:
-        return flush_as(latency, iterations, TRANSFER_ACCUMULATE);
-    case TRANSFER_FETCH_AND_OP:
-        return flush_as(latency, iterations, TRANSFER_FETCH_AND_OP);
-    case TRANSFER_COMPARE_AND_SWAP:
-        return flush_as(latency, iterations, TRANSFER_COMPARE_AND_SWAP);
-    }
+    run_passive(context, iterations, false);
 }
 
 static void open_fence(void *context) {

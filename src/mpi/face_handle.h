@@ -19,8 +19,9 @@
  * does not match.
  *
  * In front of the cache is the object that was found last: most programs use one window at a time, and one
- * datatype. Measured (bench-latency by hand): half a nanosecond of each call. Threads that use different ones
- * would take its line from each other: with them it changes with every insertion only.
+ * datatype. Measured (AMD EPYC, Zen 3, a loop of lock, put of 8 bytes, unlock): 12.4-12.7 ns with
+ * it, 12.9-13.9 without. Threads that use different ones would take its line from each other: with them it
+ * changes with every insertion only.
  */
 struct trma_handle {
     _Atomic uintptr_t key;    /* the host's handle; 0: not in use (no MPI has a handle of value 0) */

@@ -65,6 +65,18 @@ static void check(const struct trma_window *window, uint32_t target, int64_t num
     CHECK(there[0] == number && there[WORDS - 1] == number);
 }
 
+static void put_and_flush_all(struct trma_window *window, uint32_t target, int64_t *numbers, int64_t number) {
+    put(window, target, numbers, number);
+    CHECK(trma_win_flush_all(window, number % 2) == TRMA_OK);
+    check(window, target, number);
+}
+
+static void put_and_unlock(struct trma_window *window, uint32_t target, int64_t *numbers, int64_t number) {
+    put(window, target, numbers, number);
+    CHECK(window_unlock(window, target) == TRMA_OK);
+    check(window, target, number);
+}
+
 static void lock_and_put(struct trma_window *window, int64_t *numbers) {
     static const enum trma_lock_kind kinds[] = {TRMA_LOCK_EXCLUSIVE, TRMA_LOCK_SHARED, TRMA_LOCK_UNCHECKED};
 
@@ -74,12 +86,8 @@ static void lock_and_put(struct trma_window *window, int64_t *numbers) {
         put(window, TARGET, numbers, number + 1);
         CHECK(window_flush(window, TARGET) == TRMA_OK);
         check(window, TARGET, number + 1);
-        put(window, TARGET, numbers, number + 2);
-        CHECK(trma_win_flush_all(window, false) == TRMA_OK);
-        check(window, TARGET, number + 2);
-        put(window, TARGET, numbers, number + 3);
-        CHECK(window_unlock(window, TARGET) == TRMA_OK);
-        check(window, TARGET, number + 3);
+        put_and_flush_all(window, TARGET, numbers, number + 2);
+        put_and_unlock(window, TARGET, numbers, number + 3);
     }
 }
 
@@ -90,18 +98,10 @@ static void lock_two_and_put(struct trma_window *window, int64_t *numbers) {
         const int64_t number = 1000 * first;
         CHECK(window_lock(window, TRMA_LOCK_EXCLUSIVE, TARGET) == TRMA_OK);
         CHECK(window_lock(window, TRMA_LOCK_SHARED, SECOND_TARGET) == TRMA_OK);
-        put(window, first, numbers, number + 1);
-        CHECK(trma_win_flush_all(window, false) == TRMA_OK);
-        check(window, first, number + 1);
-        put(window, first, numbers, number + 2);
-        CHECK(window_unlock(window, first) == TRMA_OK);
-        check(window, first, number + 2);
-        put(window, second, numbers, number + 3);
-        CHECK(trma_win_flush_all(window, true) == TRMA_OK);
-        check(window, second, number + 3);
-        put(window, second, numbers, number + 4);
-        CHECK(window_unlock(window, second) == TRMA_OK);
-        check(window, second, number + 4);
+        put_and_flush_all(window, first, numbers, number + 1);
+        put_and_unlock(window, first, numbers, number + 2);
+        put_and_flush_all(window, second, numbers, number + 4);
+        put_and_unlock(window, second, numbers, number + 5);
     }
 }
 

@@ -158,7 +158,7 @@ enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind k
 enum trma_status trma_win_unlock(struct trma_window *window, uint32_t target);
 
 /* What `epoch` is with that access and so many locks. Read and written as one word where it is the only one
- * of its kind: each look and each store less is a hundredth of a lock, put and unlock. */
+ * of its kind: fewer looks, and fewer stores for the next atomic instruction to wait for. */
 static inline uint64_t trma_win_epoch_of(enum trma_access access, uint32_t n_locked) {
     const union trma_epoch epoch = {{access, n_locked}};
 

@@ -71,16 +71,22 @@ def run_experiment(experiment, options, benchmarks, hosts, machine, titles):
         return [job for place, pin in places.items()
                 for job in jobs(experiment, host, variant, launch, options.quick, pin, place)]
 
+    parts = []  # lists of jobs that are compared with each other
     for launch in range(1 if experiment.under else options.launches):
         for place, pin in places.items():
-            runs.pending += limit_jobs(experiment, launch, options.quick, pin, place)
-        runs.pending += campaign.alternate(hosts, (launch,), jobs_of)
+            parts += [[job] for job in limit_jobs(experiment, launch, options.quick, pin, place)]
+        parts += campaign.alternate(hosts, (launch,), jobs_of)
+    runs.pending = [job for part in parts for job in part]
     for job in runs.pending:
         command_of(job, options.with_command)
     if profiles:  # of what missed once and does no more no profile is kept
         store.forget(unwanted_keys(store, runs.pending, hosts, benchmarks))
-    for job in list(runs.pending):
-        runs.execute(job)
+    for part in parts:
+        if experiment.in_turns and len(part) > 1:
+            runs.execute_in_turns(part)
+        else:
+            for job in part:
+                runs.execute(job)
     runs.progress.clear()
     good, busy = without_busy(store)
     results = Results(good + others)

@@ -13,14 +13,15 @@ from machine import same_machine, with_hosts_of
 from runner import ALONE, WITH
 
 
+BUSY = "the machine was busy"
+
+
 def alternate(hosts, launches, jobs_of):
-    """The jobs of every launch, part by part of the experiment and host by host, alone and with TrueRMA in turns: peers
-    run as near to each other as can be. `jobs_of(host, variant, launch)` gives a list, as long for all."""
-    ordered = []
-    for launch in launches:
-        parts = zip(*(jobs_of(host, variant, launch) for host in hosts for variant in (ALONE, WITH)))
-        ordered += [job for part in parts for job in part]
-    return ordered
+    """The jobs of every launch, part by part of the experiment, host by host, alone and with TrueRMA in turns: peers run as
+    near to each other as can be. `jobs_of(host, variant, launch)` gives a list, as long for all. A list of jobs for each
+    part of each launch."""
+    return [list(part) for launch in launches
+            for part in zip(*(jobs_of(host, variant, launch) for host in hosts for variant in (ALONE, WITH)))]
 
 
 def wait_for_quiet(limit_s):
@@ -126,6 +127,7 @@ class Campaign:
         self.pending = []
         self.measured = {}  # seconds of the last job of a kind
         self.failures = []
+        self.crashes = {}  # how often, of a host's program
 
     def estimate(self, job):
         """Seconds that a job takes: as the last one like it did, else as its experiment says."""
@@ -141,30 +143,58 @@ class Campaign:
     def execute(self, job):
         """Runs a job, or takes its outcome from the store. Runs it again, as often as allowed, while the machine was busy
         or the host alone crashed."""
-        key = self.programs.fingerprint(job)
-        kept = self.store.get(key)
-        if kept and kept["outcome"]["status"] == "ok" and not kept["outcome"]["busy"]:
-            self.pending.remove(job)
-            return self.programs.outcome(**kept["outcome"])
-        reason = ""
+        return self._execute([job], lambda jobs: list(map(self.programs.run, jobs)))[0]
+
+    def execute_in_turns(self, jobs):
+        """The same with jobs that are compared with each other: all at the same time, in turns, and all again."""
+        return self._execute(jobs, self.programs.run_in_turns)
+
+    def _execute(self, jobs, run):
+        keys = {job: self.programs.fingerprint(job) for job in jobs}
+        kept = [self.store.get(key) for key in keys.values()]
+        if all(one and self._is_settled(job, self.programs.outcome(**one["outcome"])) for job, one in zip(jobs, kept)):
+            for job in jobs:
+                self.pending.remove(job)
+            return [self.programs.outcome(**one["outcome"]) for one in kept]
+        outcomes, left, reason = {}, list(jobs), ""
         for attempt in range(self.retries + 1):
             again = f" (again: {reason})" if attempt else ""
-            self.progress.show(f"{job.name()}, launch {job.launch + 1}{again}", self.left())
-            outcome = self.programs.run(job)
-            self.measured[dataclasses.replace(job, launch=0)] = outcome.seconds
-            late = time.monotonic() + self.quiet_wait_s + outcome.seconds > self.retry_until
-            host_crashed = outcome.status == "crash" and job.variant == ALONE
-            if attempt == self.retries or not (host_crashed or outcome.status == "ok" and outcome.busy and not late):
+            name = left[0].name() if len(left) == 1 else f"{len(left)} times {left[0].program} in turns"
+            self.progress.show(f"{name}, launch {left[0].launch + 1}{again}", self.left())
+            outcomes.update(zip(left, run(left)))
+            left, reason = self._to_be_repeated({job: outcomes[job] for job in left})
+            if not left:
                 break
-            reason = "the host crashed" if host_crashed else "the machine was busy"
-            if not host_crashed:
+            if reason == BUSY and attempt < self.retries:
                 self.progress.show("waiting until other processes leave the machine alone", self.left())
                 wait_for_quiet(self.quiet_wait_s)
-        self.pending.remove(job)
-        self.store.put(key, job, outcome, self.programs.fingerprint)
-        # A host that is wrong, hangs or crashes by itself is a fact about it; everything else that goes wrong is an error.
+        for job, key in keys.items():
+            self.pending.remove(job)
+            self.store.put(key, job, outcomes[job], self.programs.fingerprint)
+            self._note_failure(job, outcomes[job])
+        return [outcomes[job] for job in jobs]
+
+    @staticmethod
+    def _is_settled(job, outcome):
+        """Whether an outcome need not be measured again: what goes wrong with a host alone is a fact about it."""
+        return not outcome.busy and (outcome.status == "ok" or job.variant == ALONE)
+
+    def _to_be_repeated(self, outcomes):
+        """Of jobs that ran at the same time, those to be run again, and why: all but hosts that crash every time."""
+        for job, outcome in outcomes.items():
+            self.measured[dataclasses.replace(job, launch=0)] = outcome.seconds
+        crashed = [job for job, outcome in outcomes.items() if outcome.status == "crash" and job.variant == ALONE]
+        for job in crashed:
+            self.crashes[job.name()] = self.crashes.get(job.name(), 0) + 1
+        once = [job for job in crashed if self.crashes[job.name()] == 1]
+        late = time.monotonic() + self.quiet_wait_s + sum(outcome.seconds for outcome in outcomes.values()) > self.retry_until
+        busy = not late and any(outcome.status == "ok" and outcome.busy for outcome in outcomes.values())
+        reason = "the host crashed" if once else BUSY if busy else ""
+        return [job for job in outcomes if reason and (job not in crashed or job in once)], reason
+
+    def _note_failure(self, job, outcome):
+        """A host that is wrong, hangs or crashes by itself is a fact about it; everything else that goes wrong is an error."""
         if outcome.status == "failed" or (outcome.status != "ok" and job.variant != ALONE):
             self.failures.append((job, outcome))
             self.progress.clear()
             print(f"FAILED: {job.name()}: {outcome.message}", file=sys.stderr)
-        return outcome

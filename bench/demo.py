@@ -51,9 +51,10 @@ def phase_plan(experiment, hosts):
 
     first = [host for host in hosts if host.endswith("pypi")] or hosts
     rest = [host for host in hosts if host not in first]
-    must = limit_jobs(experiment, 0, quick=True) + campaign.alternate(first, (0,), jobs_of)
-    may = campaign.alternate(rest, (0,), jobs_of) + campaign.alternate(first, (1,), jobs_of)
-    return must, may
+    def one_by_one(hosts, launch):
+        return [job for part in campaign.alternate(hosts, (launch,), jobs_of) for job in part]
+
+    return limit_jobs(experiment, 0, quick=True) + one_by_one(first, 0), one_by_one(rest, 0) + one_by_one(first, 1)
 
 
 def run_phase(runs, must, may, end):

@@ -32,6 +32,7 @@ class Experiment:
     timeout_s: float = 120.0
     placements: bool = False  # also with the ranks on each kind of pair of CPUs that the machine has
     under: str = ""  # a simulator that counts: once is enough, and the clock does not matter
+    in_turns: bool = False  # hosts and variants run at the same time, and the machine is one's at a time
 
 
 def _ranks(program, counts, *args):
@@ -48,7 +49,7 @@ EXPERIMENTS = {e.name: e for e in (
         quick=(("skew", 2, ("--budget-ms", "250")),),
         full=(("skew", 2, ("--budget-ms", "5000")),),  # some ten epochs of half a second
         limit=("--mode", "skew,memcpy", "--size", "256K", "--budget-ms", "5000"),
-        quick_limit=("--mode", "skew", "--budget-ms", "150"), timeout_s=60),
+        quick_limit=("--mode", "skew", "--budget-ms", "150"), in_turns=True, timeout_s=60),
     Experiment(
         "stall", "First operation on a window while the target computes for 200 ms",
         quick=(("stall", 2, ("--mode", "lock", "--op", "put", "--reps", "1")),
@@ -66,34 +67,34 @@ EXPERIMENTS = {e.name: e for e in (
                                        ("pscw", "fence", "lock", "lock_all")))
                    for mode in modes),
         limit=("--mode", "exchange,memcpy,update,cma"),
-        quick_limit=("--mode", "exchange", "--op", "put,get", "--size", SMALL, "--budget-ms", "60"), timeout_s=240, placements=True),
+        quick_limit=("--mode", "exchange", "--op", "put,get", "--size", SMALL, "--budget-ms", "60"), in_turns=True, timeout_s=240, placements=True),
     Experiment(
         "oversubscribed", f"More ranks than cores: post and wait of a target of {OVERSUBSCRIBED_ORIGINS} origins",
         quick=_ranks("sync", (1 + OVERSUBSCRIBED_ORIGINS,), "--mode", "fan_in", "--reps", "15", "--budget-ms", "120"),
         full=_ranks("sync", (4, 8, 16), "--reps", "15"),
-        crowd_limit=("--mode", "fan_in,barrier", "--values", "3,7,15"), timeout_s=120),
+        crowd_limit=("--mode", "fan_in,barrier", "--values", "3,7,15"), in_turns=True, timeout_s=120),
     Experiment(
         "rate", "Bandwidth of 32 operations per epoch, and message rate",
         full=(*(("rate", 2, ("--mode", mode, *SHORT, *WARM)) for mode in ("pscw", "lock_all")),
               ("rate", 2, ("--mode", "lock_all", "--size", "8", "--values", "1024", *SHORT, *WARM))),
-        limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), timeout_s=240),
+        limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), in_turns=True, timeout_s=240),
     Experiment(
         "sync", "Cost of synchronisation without data",
         full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), limit=("--mode", "exchange,update", "--op", "put,fetch_and_op", "--size", "8"),
-        crowd_limit=("--mode", "fan_in,barrier", "--values", "1,2,3,4,5,6,7"), timeout_s=240),
+        crowd_limit=("--mode", "fan_in,barrier", "--values", "1,2,3,4,5,6,7"), in_turns=True, timeout_s=240),
     Experiment(
         "contend", "k origins update one target",
         full=_ranks("contend", (2, 3, 5, 9), *WARM),
         limit=("--mode", "update", "--op", "fetch_and_op,compare_and_swap,accumulate", "--size", "8"),
-        crowd_limit=("--mode", "same,distinct", "--values", "1,2,4,8", "--reps", "9", "--budget-ms", "450"), timeout_s=240),
+        crowd_limit=("--mode", "same,distinct", "--values", "1,2,4,8", "--reps", "9", "--budget-ms", "450"), in_turns=True, timeout_s=240),
     Experiment(
         "overlap", "Computation hidden behind an epoch",
-        full=(("overlap", 2, ()),),
-        limit=("--mode", "overlap", "--size", "8,4K,64K,256K,1M,4M", "--values", "100,200,400"), timeout_s=240),
+        full=(("overlap", 2, ("--reps", "15", "--budget-ms", "30")),),
+        limit=("--mode", "overlap", "--size", "8,4K,64K,256K,1M,4M", "--values", "100,200,400"), in_turns=True, timeout_s=240),
     Experiment(
         "aggregate", "Bandwidth of k origins into one target",
         full=_ranks("aggregate", (2, 3, 4, 5, 8), *WARM), limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "64K,512K"),
-        timeout_s=240),
+        in_turns=True, timeout_s=240),
     Experiment(
         "window", "Creation and freeing of a window, and its memory",
         full=_ranks("window", (2, 4, 8)),

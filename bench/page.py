@@ -130,7 +130,7 @@ def write(path, title, runs, machine, titles, names, with_command, failures=()):
     parts += [section_html(name, results, titles) for name in names]
     for table in summary_tables(results, titles) + limit_tables(results):
         parts.append(f"<h2>{escape(table.title)}</h2><p class=note>{escape(table.note)}</p>{table_html(table)}")
-    parts.append("<h2>How it was measured</h2><p class=note>Every program runs alternately alone and with TrueRMA, its ranks "
+    parts.append("<h2>How it was measured</h2><p class=note>Every program runs alone and with TrueRMA in turns, its ranks "
                  "pinned. A value is the median over launches of the median over repetitions in a launch. Data is "
                  "checked in every run. Hollow points: the host MPI alone; full points: with TrueRMA.</p>")
     parts.append(facts_html(machine, with_command))

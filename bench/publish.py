@@ -134,7 +134,7 @@ def main():
         missing.append("Scientific codes")
     lines = ["# Results", "", "Written by `make results` from the suite's own output; how each number is defined: "
              "[bench/README.md](../bench/README.md). `~` marks scientific codes that ran while other processes used the machine, "
-             "`≈` what was measured only while the machine's two CPUs were far from each other (a virtual machine's are moved about) or other "
+             "`≈` what was measured mostly while the machine's two CPUs were far from each other (a virtual machine's are moved about) or other "
              "tenants used their cores.", "",
              *facts(machine), *([f"- Not measured here: {'; '.join(missing)}"] if missing else []), "", *body]
     options.output.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")

@@ -38,6 +38,7 @@ class Value:
     launches: list = dataclasses.field(default_factory=list)  # cells as printed
     busy: bool = False  # no launch was undisturbed
     far: bool = False  # every launch was while the two CPUs were far from one another
+    in_turns: bool = False  # with all that it is compared with: they were as far
     slow: bool = False  # every one of those that count was while other tenants used the cores
 
     def of(self, name="median_us"):
@@ -72,6 +73,7 @@ class Results:
             return
         some = value.launches[0]
         unmoved = some.get("mode") in PASSIVE and some.get("size", 0) * some.get("burst", 1) < PASSIVE_FAR_BYTES
+        value.in_turns = all(cell.get("in_turns") for cell in value.launches)
         near = [cell for cell in value.launches if unmoved or cell.get("ping_ns", 0) <= FAR * nearest]
         value.far = not near
         quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * fastest]

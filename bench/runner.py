@@ -14,8 +14,11 @@ import resource
 import shlex
 import signal
 import subprocess
+import threading
 import time
 import uuid
+
+from turns import Turns
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("TRUERMA_BUILD", ROOT / "build"))  # another build folder, by hand
@@ -209,32 +212,88 @@ class Ended:
     busy: bool
 
 
+class Command:
+    """A command that runs, with these environment variables too."""
+
+    def __init__(self, command, stderr=subprocess.STDOUT, **variables):
+        self.mark = uuid.uuid4().hex
+        self.hang, self.output, self.errors = False, "", ""
+        environment = dict(os.environ, TRUERMA_BENCH_RUN=self.mark, **variables)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, stdin=subprocess.DEVNULL,
+                                        env=environment, text=True, errors="replace")
+
+    def read(self, timeout_s=None):
+        """What it prints, to its end."""
+        output, errors = self.process.communicate(timeout=timeout_s)
+        self.output, self.errors = output, errors or ""
+
+    def end(self):
+        end_run(self.process, f"TRUERMA_BENCH_RUN={self.mark}")
+
+
+class Watch:
+    """How long something takes, and what CPU time other processes use meanwhile."""
+
+    def __init__(self):
+        self.used, self.own, self.begin = busy_seconds(), children_seconds(), time.monotonic()
+
+    def ended(self, command, parts=1):
+        """How the command went, which was one of so many."""
+        seconds = time.monotonic() - self.begin
+        other = max(0.0, busy_seconds() - self.used - (children_seconds() - self.own))
+        busy = other > BUSY_SHARE * seconds + BUSY_TICKS_S
+        return Ended(command.process.returncode, command.hang, command.output, command.errors, seconds / parts, other / seconds, busy)
+
+
 def run_command(command, timeout_s, stderr=subprocess.STDOUT, **variables):
     """Runs a command, with these environment variables too, to its end or its time limit."""
-    mark = uuid.uuid4().hex
-    environment = dict(os.environ, TRUERMA_BENCH_RUN=mark, **variables)
-    used, own, begin = busy_seconds(), children_seconds(), time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, stdin=subprocess.DEVNULL,
-                               env=environment, text=True, errors="replace")
-    hang = False
+    watch = Watch()
+    running = Command(command, stderr, **variables)
     try:
-        output, errors = process.communicate(timeout=timeout_s)
+        running.read(timeout_s)
     except subprocess.TimeoutExpired:
-        hang = True
-        end_run(process, f"TRUERMA_BENCH_RUN={mark}")
-        output, errors = process.communicate()
+        running.hang = True
+        running.end()
+        running.read()
     except BaseException:
-        end_run(process, f"TRUERMA_BENCH_RUN={mark}")
+        running.end()
         raise
-    seconds = time.monotonic() - begin
-    other = max(0.0, busy_seconds() - used - (children_seconds() - own))
-    busy = other > BUSY_SHARE * seconds + BUSY_TICKS_S
-    return Ended(process.returncode, hang, output, errors or "", seconds, other / seconds, busy)
+    return watch.ended(running)
+
+
+def run_in_turns(commands, ranks, timeout_s):
+    """Runs commands with so many ranks at the same time, which take turns with each other: each is told where by its last
+    argument. One that keeps its turn longer than the time limit is ended."""
+    watch, running = Watch(), []
+    with Turns(ranks) as turns:
+        def read(number):
+            running[number].read()
+            turns.ended(number)
+
+        try:
+            running += [Command([*command, "--turns", turns.argument(number)]) for number, command in enumerate(commands)]
+            readers = [threading.Thread(target=read, args=(number,)) for number in range(len(running))]
+            for reader in readers:
+                reader.start()
+            while hanging := turns.hand_out(timeout_s):
+                for number in hanging:
+                    running[number].hang = True
+                    running[number].end()
+        except BaseException:
+            for command in running:
+                command.end()
+            raise
+        for reader in readers:
+            reader.join()
+    return [watch.ended(command, len(running)) for command in running]
 
 
 def run(job, with_command, build=BUILD):
     """Runs a job to its end or its time limit."""
-    ended = run_command(command_of(job, with_command, build), job.timeout_s)
+    return outcome_of(job, run_command(command_of(job, with_command, build), job.timeout_s))
+
+
+def outcome_of(job, ended):
     cells = parse_cells(ended.output)
     outcome = Outcome("ok", ended.seconds, ended.other_cores, ended.busy and not job.under, cells)
     for cell in cells if job.under else []:
@@ -252,7 +311,8 @@ def run(job, with_command, build=BUILD):
 
 class Benchmarks:
     """What a campaign needs to know of the benchmark programs. Each launch may wait for `patience_s` in all until the CPUs of
-    a virtual machine are near each other and fast; how near and fast they can be is told by what was measured before."""
+    a virtual machine are near each other and fast; how near and fast they can be is told by what was measured before. Those
+    that take turns need not wait: it is the same machine for all of them."""
 
     outcome = Outcome
 
@@ -260,16 +320,25 @@ class Benchmarks:
         self.with_command, self.patience_s = with_command, patience_s
         self.seen = {}  # cells by placement
 
-    def run(self, job):
-        more = ()
-        if self.patience_s and job.variant != LIMIT and not job.under:
-            more = ("--patience-ms", str(self.patience_s * 1000))
-            nearest, fastest = best_of(self.seen.get(job.placement, ()))
-            more += ("--best-ns", f"{nearest:.0f},{fastest:.0f}") if nearest and fastest else ()
-        waiting = dataclasses.replace(job, args=(*job.args, *more), timeout_s=job.timeout_s + self.patience_s)
-        outcome = run(waiting, self.with_command)
+    def _told(self, job, patience_s):
+        """The job, and what its program is told of the machine."""
+        more = ("--patience-ms", str(patience_s * 1000)) if patience_s else ()
+        nearest, fastest = best_of(self.seen.get(job.placement, ()))
+        more += ("--best-ns", f"{nearest:.0f},{fastest:.0f}") if nearest and fastest else ()
+        return dataclasses.replace(job, args=(*job.args, *more), timeout_s=job.timeout_s + patience_s)
+
+    def _see(self, job, outcome):
         self.seen.setdefault(job.placement, []).extend(outcome.cells)
         return outcome
+
+    def run(self, job):
+        waits = self.patience_s and job.variant != LIMIT and not job.under
+        return self._see(job, run(self._told(job, self.patience_s) if waits else job, self.with_command))
+
+    def run_in_turns(self, jobs):
+        commands = [command_of(self._told(job, 0), self.with_command) for job in jobs]
+        ended = run_in_turns(commands, [job.ranks for job in jobs], max(job.timeout_s for job in jobs))
+        return [self._see(job, outcome_of(job, one)) for job, one in zip(jobs, ended)]
 
     def fingerprint(self, job):
         return fingerprint_of(job, self.with_command)

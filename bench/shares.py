@@ -13,7 +13,7 @@ BENCHES = ("latency", "rate", "contend", "sync", "aggregate")  # in which less t
 
 def near(value):
     """Whether there is a value that can be compared with others."""
-    return value is not None and not value.far
+    return value is not None and (value.in_turns or not value.far)
 
 
 def best_alone(results, hosts, fields):

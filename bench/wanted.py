@@ -160,6 +160,6 @@ def wanted_tables(results, titles):
     if all(text == "–" for row in rows if row for text in row[2:]):
         return []
     return [Table("The figures that were set", "best MPI: in each cell the fastest of all alone on allocated windows; of figures "
-                  "for several cells the worst one, and how many meet the figure; what was measured only while the machine's two "
-                  "CPUs were far from each other is not compared with other launches",
+                  "for several cells the worst one, and how many meet the figure; what was not measured in turns, and only while the "
+                  "machine's two CPUs were far from each other, is not compared",
                   ["figure", "wanted", *(f"{titles[host]}: {name}" for host in hosts for _, name in FLAVOURS)], rows, 2)]

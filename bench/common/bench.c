@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench.h"
 #include "page.h"
+#include "turn.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -22,6 +23,8 @@ void bench_begin(struct bench *bench, const struct bench_program *program, int a
     int level;
     /* Silently, for the level alone: who is to speak is known only with MPI. */
     bench_options_parse(&bench->options, program, argc, argv, false);
+    if (bench_turn_begin(bench->options.turns) != 0)
+        exit(2);
     MPI_Init_thread(&argc, &argv, bench->options.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench->ranks);
@@ -126,6 +129,14 @@ static double ping(const struct bench *bench) {
         atomic_store(&words[bench->rank * words_apart], 0);
     meet(bench);
     return ns;
+}
+
+void bench_give_turn(const struct bench *bench, enum bench_turn_end end) {
+    if (!bench_turn_is_taken())
+        return;
+    MPI_Barrier(MPI_COMM_WORLD);
+    meet(bench);
+    bench_turn_give(end, bench->rank == 0);
 }
 
 /* Runs one sample of `iterations`; returns this rank's time per iteration. */
@@ -261,7 +272,8 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
     const double budget_us = options->budget_ms * 1e3;
     const double sample_us = budget_us / options->reps;
     const long least = task->least > 0 ? task->least : 1;
-    const int fewest = options->reps < 5 ? options->reps : 5;
+    /* In turns with others all take as many: the machine is not the same for who takes some more. */
+    const int fewest = bench_turn_is_taken() || options->reps < 5 ? options->reps : 5;
 
     double us;
     long iterations = grow(bench, task, sample_us, &us);
@@ -291,34 +303,57 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
     return plan;
 }
 
+static double worse(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* A sample of each task, every other time the other way round. */
+static void sample_all(const struct bench *bench, const struct bench_task *tasks, const struct plan *plans,
+                       int count, bool backwards, double *us) {
+    for (int i = 0; i < count; i++) {
+        int turn = backwards ? count - 1 - i : i;
+        us[turn] = sample(bench, &tasks[turn], plans[turn].iterations);
+    }
+}
+
 /*
- * Takes `reps` samples of each task, in turns, while no other tenant of the machine slows a rank's core down,
- * as the pace before and after each turn tells. Where there is never so much quiet, the last samples are kept
- * whatever they are, with the pace that says so.
+ * Takes `reps` samples of each task, in turns, while the machine is at its best, as looks at it before and
+ * after each turn tell: no other tenant slows a rank's core down, and the CPUs are near each other. Where it
+ * is never at its best for so long, the last samples are kept whatever they are, with what tells it.
+ *
+ * Where other programs have their turns in between, they leave the caches full of their data: what each task
+ * takes first is not kept.
  */
 static void sample_quietly(const struct bench *bench, const struct bench_task *tasks,
                            const struct plan *plans, int count, int reps, struct bench_samples *samples) {
-    static double fastest; /* since the program began */
-    const double tolerance = 1.1;
+    static struct bench_samples pings, paces;
     const int most = 3 * reps;
-    double before = pace(bench);
+    struct machine before = look_at_machine(bench);
+    pings.count = paces.count = 0;
     for (int tries = 1; samples[0].count < reps; tries++) {
         double us[BENCH_MAX_TURNS];
-        for (int i = 0; i < count; i++) { /* every other time the other way round */
-            int turn = tries % 2 == 0 ? count - 1 - i : i;
-            us[turn] = sample(bench, &tasks[turn], plans[turn].iterations);
+        bool backwards = tries % 2 == 0;
+        if (bench_turn_is_taken()) {
+            bench_give_turn(bench, BENCH_TURN_SAMPLE);
+            sample_all(bench, tasks, plans, count, !backwards, us);
+            before = look_at_machine(bench);
         }
-        double after = pace(bench);
-        double slower = before > after ? before : after;
-        double faster = before > after ? after : before;
-        if (fastest == 0 || faster < fastest)
-            fastest = faster;
-        bool taken = slower <= tolerance * fastest || reps - samples[0].count > most - tries;
-        for (int i = 0; i < count && taken; i++) {
+        sample_all(bench, tasks, plans, count, backwards, us);
+        const struct machine after = look_at_machine(bench);
+        const struct machine meanwhile = {.ping_ns = worse(before.ping_ns, after.ping_ns),
+                                          .pace_ns = worse(before.pace_ns, after.pace_ns)};
+        bool taken = (is_near(&meanwhile) && is_fast(&meanwhile)) || reps - samples[0].count > most - tries;
+        for (int i = 0; i < count && taken; i++)
             bench_sample(&samples[i], us[i]);
-            samples[i].pace_ns = slower > samples[i].pace_ns ? slower : samples[i].pace_ns;
+        if (taken) {
+            bench_sample(&pings, meanwhile.ping_ns);
+            bench_sample(&paces, meanwhile.pace_ns);
         }
         before = after;
+    }
+    for (int i = 0; i < count; i++) {
+        samples[i].ping_ns = bench_median(&pings);
+        samples[i].pace_ns = bench_median(&paces);
     }
 }
 
@@ -344,21 +379,22 @@ void bench_run_in_turns(const struct bench *bench, const struct bench_task *task
         reps = plans[i].reps < reps ? plans[i].reps : reps;
     }
     make_even(plans, count);
-    struct machine before, after;
+    struct machine now;
     do {
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             samples[i].count = 0;
+        now = await_machine(bench);
+        for (int i = 0; i < count; i++) {
+            samples[i].ping_ns = tasks[0].each ? now.ping_ns : 0;
             samples[i].pace_ns = 0;
         }
-        before = await_machine(bench);
         if (tasks[0].each)
             sample_each(bench, &tasks[0], plans[0].iterations, &samples[0]);
         else
             sample_quietly(bench, tasks, plans, count, reps, samples);
-        after = look_at_machine(bench);
-    } while (!(is_near(&before) && is_near(&after)) && be_patient(bench->options.budget_ms * count));
-    for (int i = 0; i < count; i++)
-        samples[i].ping_ns = before.ping_ns > after.ping_ns ? before.ping_ns : after.ping_ns;
+        now.ping_ns = samples[0].ping_ns;
+    } while (!is_near(&now) && be_patient(bench->options.budget_ms * count));
+    bench_give_turn(bench, BENCH_TURN_CELL);
 }
 
 void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples) {
@@ -396,6 +432,7 @@ void bench_emit(const struct bench *bench, struct bench_cell *cell, struct bench
     cell->bench = bench->options.program->name;
     cell->ranks = bench->ranks;
     cell->threads = bench->options.threads;
+    cell->in_turns = bench_turn_is_taken();
     bench_print(cell, samples);
 }
 

@@ -8,6 +8,7 @@
 
 #include "measure.h"
 #include "options.h"
+#include "turn.h"
 
 #include <mpi.h>
 
@@ -53,10 +54,14 @@ struct bench_task {
     bool together; /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
 };
 
+/* Lets the programs have a turn that this one takes turns with (turn.h); nothing without them. */
+void bench_give_turn(const struct bench *bench, enum bench_turn_end end);
+
 /* Warms up, chooses the iterations per sample by the options' budget and repeats; samples during which
- * another tenant slowed a core down are taken again, up to three times as many. While the options' patience
- * lasts, it is waited until a virtual machine's CPUs are near each other and fast, and what was measured
- * while they went apart is measured again. Each rank's own times are in its `samples`. A wrong word anywhere
+ * another tenant slowed a core down, or a virtual machine's CPUs went apart, are taken again, up to three
+ * times as many. While the options' patience lasts, it is waited until they are near each other and fast, and
+ * what was measured while they were not is measured again. Other programs have their turns between samples,
+ * and after the last one. Each rank's own times are in its `samples`. A wrong word anywhere
  * ends the run through bench_verify. */
 void bench_run(const struct bench *bench, const struct bench_task *task, struct bench_samples *samples);
 

@@ -126,6 +126,8 @@ void bench_print(const struct bench_cell *cell, struct bench_samples *samples) {
     print_name("flavour", cell->flavour);
     print_name("side", cell->side);
     print_name("threads", cell->threads ? "multiple" : NULL);
+    if (cell->in_turns)
+        printf("\"in_turns\":true,");
     for (int i = 0; i < BENCH_EXTRAS && cell->extra[i].name != NULL; i++)
         printf("\"%s\":%.10g,", cell->extra[i].name, cell->extra[i].value);
     if (samples->ping_ns > 0)

@@ -41,7 +41,7 @@ long bench_wrong(const void *memory, size_t bytes, uint64_t seed, size_t skip);
 /* Samples of one cell, each in microseconds per iteration. */
 struct bench_samples {
     double ping_ns; /* what a word took from one rank's CPU to another's meanwhile; 0: unknown */
-    double pace_ns; /* bench_pace_ns of the slowest rank, the slowest around any of the samples; 0: unknown */
+    double pace_ns; /* bench_pace_ns of the slowest rank; 0: unknown. Both: the median over samples */
     int count;
     double us[BENCH_MAX_SAMPLES];
 };
@@ -57,9 +57,10 @@ struct bench_cell {
     const char *bench, *mode, *op, *flavour, *side;
     long long size; /* bytes of one operation */
     int ranks;
-    bool threads; /* with MPI_THREAD_MULTIPLE */
-    double bytes; /* bytes moved per iteration; 0: no bandwidth is printed */
-    double ops;   /* operations per iteration; 0: no rate is printed */
+    bool threads;  /* with MPI_THREAD_MULTIPLE */
+    bool in_turns; /* with those that it is compared with, see turn.h */
+    double bytes;  /* bytes moved per iteration; 0: no bandwidth is printed */
+    double ops;    /* operations per iteration; 0: no rate is printed */
     struct {
         const char *name;
         double value;

@@ -102,6 +102,7 @@ static void help(const struct bench_options *options) {
         "  --patience-ms T   time in all to wait until CPUs are near each other and fast (default 0)\n"
         "  --best-ns A,B     how fast they can be: a word between two of them, and the pace, as cells tell\n"
         "                    them (default: as the program finds)\n"
+        "  --turns DIR,N     program N of those that bench/turns.py hands out turns to\n"
         "  --threads         ask for MPI_THREAD_MULTIPLE, as mpi4py does\n"
         "  --pin auto|LIST   bind rank r to the r-th CPU of the list, round robin\n"
         "  --help            print this\n",
@@ -145,6 +146,7 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
                                           {"warm-ms", required_argument, NULL, 'w'},
                                           {"patience-ms", required_argument, NULL, 'P'},
                                           {"best-ns", required_argument, NULL, 'B'},
+                                          {"turns", required_argument, NULL, 'T'},
                                           {"threads", no_argument, NULL, 't'},
                                           {"pin", required_argument, NULL, 'p'},
                                           {"help", no_argument, NULL, 'h'},
@@ -196,6 +198,9 @@ int bench_options_parse(struct bench_options *options, const struct bench_progra
             if (!good && speak)
                 fprintf(stderr, "--best-ns: '%s' is not two numbers of nanoseconds such as 60,4000\n",
                         optarg);
+            break;
+        case 'T':
+            options->turns = optarg;
             break;
         case 't':
             options->threads = true;

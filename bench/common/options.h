@@ -42,6 +42,7 @@ struct bench_options {
     struct bench_numbers best; /* what it is like then, nanoseconds: a word from CPU to CPU, bench_pace_ns;
                                   none: as the program finds it */
     bool threads;              /* MPI_THREAD_MULTIPLE is asked for, as mpi4py does */
+    const char *turns;         /* where turns are handed out, see turn.h; NULL: alone */
     const char *pin;           /* NULL: not pinned; "auto": round robin; else a list of CPUs */
 };
 

@@ -39,6 +39,12 @@ static inline bool trma_win_must_go_long(const struct trma_window *window) {
            (special != TRMA_SPECIAL_ADOPTABLE || trma_win_adopt_is_due(window));
 }
 
+/* The same of a call that opens an access epoch: that memory may be adopted is looked at when it is closed.
+ */
+static inline bool trma_win_must_open_long(const struct trma_window *window) {
+    return __builtin_expect((trma_win_special(window) & ~TRMA_SPECIAL_ADOPTABLE) != 0, 0);
+}
+
 /* Lets operations to the target go ahead, until the epoch ends. Under the guard. */
 static inline void trma_win_epoch_admit(struct trma_window *window, uint32_t target) {
     window->active[window->n_active++] = target;
@@ -93,7 +99,7 @@ static inline enum trma_status trma_win_fence_finish(struct trma_window *window)
 
 /* Start, complete and post: of a group of one. */
 static inline bool trma_win_start_quick(struct trma_window *window, const uint32_t *group, uint32_t n) {
-    if (trma_win_must_go_long(window) || n != 1 || !trma_win_epoch_may_begin(window)) {
+    if (trma_win_must_open_long(window) || n != 1 || !trma_win_epoch_may_begin(window)) {
         return false;
     }
     struct trma_target *target = &window->targets[group[0]];
@@ -170,7 +176,7 @@ static inline uint64_t trma_win_epoch_of(enum trma_access access, uint32_t n_loc
 static inline bool trma_win_lock_quick(struct trma_window *window, enum trma_lock_kind kind, uint32_t index) {
     struct trma_target *target = &window->targets[index];
 
-    if (trma_win_must_go_long(window) || window->epoch.word != trma_win_epoch_of(TRMA_ACCESS_NONE, 0)) {
+    if (trma_win_must_open_long(window) || window->epoch.word != trma_win_epoch_of(TRMA_ACCESS_NONE, 0)) {
         return false;
     }
     struct trma_lock *lock = &target->words->lock;

@@ -11,7 +11,7 @@
 enum { page_bytes = 4096 };
 
 void *bench_page_map(int rank) {
-    char name[64] = "/dev/shm/truerma-bench-XXXXXX";
+    char name[64] = "/dev/shm/mpi-bench-XXXXXX";
     int fd = -1;
     if (rank == 0)
         fd = mkstemp(name);

@@ -21,7 +21,7 @@ int bench_turn_begin(const char *place);
 bool bench_turn_is_taken(void);
 
 /* Ends the turn, which one rank (`speaks`) says for all after the last of them has ended it, and sleeps until
- * the next one. Ends the process where nobody hands out turns any more. Nothing without others. */
+ * the next one. Ends the process where nobody hands out turns any more. Only with others. */
 void bench_turn_give(enum bench_turn_end end, bool speaks);
 
 #endif

@@ -47,7 +47,7 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "skew", "Process skew: the origin's epoch while the target multiplies matrices",
         quick=(("skew", 2, ("--budget-ms", "250")),),
-        full=(("skew", 2, ("--budget-ms", "5000")),),  # some ten epochs of half a second
+        full=(("skew", 2, ("--budget-ms", "5000", *WARM)),),  # some ten epochs of half a second
         limit=("--mode", "skew,memcpy", "--size", "256K", "--budget-ms", "5000"),
         quick_limit=("--mode", "skew", "--budget-ms", "150"), in_turns=True, timeout_s=60),
     Experiment(
@@ -89,7 +89,7 @@ EXPERIMENTS = {e.name: e for e in (
         crowd_limit=("--mode", "same,distinct", "--values", "1,2,4,8", "--reps", "9", "--budget-ms", "450"), in_turns=True, timeout_s=240),
     Experiment(
         "overlap", "Computation hidden behind an epoch",
-        full=(("overlap", 2, ("--reps", "15", "--budget-ms", "30")),),
+        full=(("overlap", 2, ("--reps", "15", "--budget-ms", "30", *WARM)),),
         limit=("--mode", "overlap", "--size", "8,4K,64K,256K,1M,4M", "--values", "100,200,400"), in_turns=True, timeout_s=240),
     Experiment(
         "aggregate", "Bandwidth of k origins into one target",

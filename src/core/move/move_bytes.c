@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <emmintrin.h>
+#include <x86intrin.h>
 #endif
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -89,22 +90,27 @@ static void copy_past_caches(void *to, const void *from, size_t size) {
     /* Such stores are not ordered by the release that announces the data. */
     _mm_sfence();
 }
-#endif
 
-/* Whether it was copied as a part of a long run (move_stream.h): of two sides that do not overlap. */
-static bool was_streamed(void *to, const void *from, size_t size) {
-#if defined(__x86_64__)
-    if (trma_move_stream_take(to, from, size, trma_node_cache_bytes())) {
-        copy_past_caches(to, from, size);
-        return true;
-    }
-#else
-    (void)to;
-    (void)from;
-    (void)size;
-#endif
-    return false;
+static struct trma_move_stream take_stream(const void *to, const void *from, size_t size) {
+    return trma_move_stream_take(to, from, size, trma_node_cache_bytes());
 }
+
+static uint64_t ticks(void) {
+    return __rdtsc();
+}
+#else
+static void copy_past_caches(void *to, const void *from, size_t size) {
+    memcpy(to, from, size);
+}
+
+static struct trma_move_stream take_stream(const void *to, const void *from, size_t size) {
+    return trma_move_stream_take(to, from, size, 0);
+}
+
+static uint64_t ticks(void) {
+    return 0;
+}
+#endif
 
 static copier *choose_vectors(void) {
 #if defined(__x86_64__)
@@ -187,30 +193,33 @@ static void copy_in_turn(copier *copy, copier *copy_last, char *to, const char *
 static copier *choose_for(size_t size) {
     static _Atomic(copier *) chosen;
 
-    return size < TRMA_MOVE_LARGE_LEAST ? copy_by_library : chosen_by(choose_for_large, &chosen);
+    const bool is_large = size >= TRMA_MOVE_LARGE_LEAST && size < TRMA_MOVE_LARGE_LESS_THAN;
+
+    return is_large ? chosen_by(choose_for_large, &chosen) : copy_by_library;
 }
 
-/* Sides that overlap, and what is left to the library; or streamed. */
-static bool was_copied(void *to, const void *from, size_t size) {
+/* Through the caches, or as its run goes (move_stream.h); `copy_last` copies what comes last. */
+static void copy_long(void *to, const void *from, size_t size, copier *copy_last) {
     if (overlap(to, from, size)) {
         memmove(to, from, size);
-        return true;
+        return;
     }
-    if (was_streamed(to, from, size)) {
-        return true;
-    }
-    if (size > TRMA_MOVE_LONG_MOST) {
+    const struct trma_move_stream stream = take_stream(to, from, size);
+    const uint64_t begin = stream.is_timed ? ticks() : 0;
+    if (stream.is_past) {
+        copy_past_caches(to, from, size);
+    } else if (size > TRMA_MOVE_LONG_MOST) {
         memcpy(to, from, size);
-        return true;
+    } else {
+        copy_in_turn(choose_for(size), copy_last, to, from, size);
     }
-    return false;
+    if (stream.is_timed) {
+        trma_move_stream_note(ticks() - begin, size);
+    }
 }
 
 void trma_move_copy_long(void *to, const void *from, size_t size) {
-    if (!was_copied(to, from, size)) {
-        copier *copy = choose_for(size);
-        copy_in_turn(copy, copy, to, from, size);
-    }
+    copy_long(to, from, size, choose_for(size));
 }
 
 /* Its last bytes by vectors. */
@@ -224,7 +233,5 @@ static void copy_ended_by_vectors(void *to, const void *from, size_t size) {
 }
 
 void trma_move_fetch_long(void *to, const void *from, size_t size) {
-    if (!was_copied(to, from, size)) {
-        copy_in_turn(choose_for(size), copy_ended_by_vectors, to, from, size);
-    }
+    copy_long(to, from, size, copy_ended_by_vectors);
 }

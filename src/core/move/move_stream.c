@@ -2,13 +2,27 @@
 #include "move_stream.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
+
+#include "move_place.h"
 
 /* Where the two sides of a copy lie, or would lie next. */
 struct sides {
     atomic_uintptr_t to;
     atomic_uintptr_t from;
 };
+
+/* The run under way. */
+static struct {
+    struct sides begin;
+    struct sides next;
+    atomic_size_t length;
+    _Atomic(struct trma_move_place *) place; /* NULL: none is kept of where it began */
+    atomic_bool is_past;                     /* from its begin on */
+    _Atomic uint64_t ticks;                  /* taken so far by what was noted */
+    atomic_size_t noted;                     /* bytes of that */
+} run;
+
+static struct sides long_one; /* where the last run that was long enough began */
 
 /* Relaxed, all: no more than hints. */
 static bool are_at(const struct sides *sides, uintptr_t to, uintptr_t from) {
@@ -21,37 +35,63 @@ static void put_at(struct sides *sides, uintptr_t to, uintptr_t from) {
     atomic_store_explicit(&sides->from, from, memory_order_relaxed);
 }
 
-bool trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache) {
-    static struct {
-        struct sides begin;
-        struct sides next;
-        atomic_size_t length;
-    } run;
-    static struct sides long_one; /* where the last run that was long enough began */
+static void end_run(size_t length, size_t least) {
+    struct trma_move_place *place = atomic_load_explicit(&run.place, memory_order_relaxed);
+    const uintptr_t to = atomic_load_explicit(&run.begin.to, memory_order_relaxed);
+    const uintptr_t from = atomic_load_explicit(&run.begin.from, memory_order_relaxed);
+    const size_t noted = atomic_load_explicit(&run.noted, memory_order_relaxed);
+
+    if (length >= least) {
+        put_at(&long_one, to, from);
+    } else if (are_at(&long_one, to, from)) {
+        put_at(&long_one, 0, 0);
+    } else if (place && noted >= TRMA_MOVE_PLACE_LEAST) {
+        trma_move_place_end(place, atomic_load_explicit(&run.ticks, memory_order_relaxed), noted);
+    } else if (length >= TRMA_MOVE_PLACE_LEAST) {
+        (void)trma_move_place_learn(to, from);
+    }
+}
+
+static void begin_run(uintptr_t to, uintptr_t from) {
+    const bool is_long = are_at(&long_one, to, from);
+    struct trma_move_place *place = is_long ? NULL : trma_move_place_find(to, from);
+
+    put_at(&run.begin, to, from);
+    atomic_store_explicit(&run.place, place, memory_order_relaxed);
+    atomic_store_explicit(&run.is_past, is_long || (place && trma_move_place_begin(place)),
+                          memory_order_relaxed);
+    atomic_store_explicit(&run.ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&run.noted, 0, memory_order_relaxed);
+}
+
+struct trma_move_stream trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache) {
     const uintptr_t to_begin = (uintptr_t)to;
     const uintptr_t from_begin = (uintptr_t)from;
     const size_t least = cache / 8 * TRMA_MOVE_STREAM_EIGHTHS;
 
     if (cache == 0) {
-        return false;
+        return (struct trma_move_stream){.is_past = false, .is_timed = false};
     }
     size_t length = atomic_load_explicit(&run.length, memory_order_relaxed);
-    uintptr_t run_to = atomic_load_explicit(&run.begin.to, memory_order_relaxed);
-    uintptr_t run_from = atomic_load_explicit(&run.begin.from, memory_order_relaxed);
     if (are_at(&run.next, to_begin, from_begin)) {
         length += size;
     } else {
-        if (length >= least) {
-            put_at(&long_one, run_to, run_from);
-        } else if (are_at(&long_one, run_to, run_from)) {
-            put_at(&long_one, 0, 0);
-        }
-        run_to = to_begin;
-        run_from = from_begin;
-        put_at(&run.begin, run_to, run_from);
+        end_run(length, least);
+        begin_run(to_begin, from_begin);
         length = size;
     }
     put_at(&run.next, to_begin + size, from_begin + size);
     atomic_store_explicit(&run.length, length, memory_order_relaxed);
-    return length >= least || are_at(&long_one, run_to, run_from);
+    return (struct trma_move_stream){
+        .is_past = length >= least || atomic_load_explicit(&run.is_past, memory_order_relaxed),
+        .is_timed = atomic_load_explicit(&run.place, memory_order_relaxed) != NULL,
+    };
+}
+
+void trma_move_stream_note(uint64_t ticks, size_t size) {
+    const uint64_t before = atomic_load_explicit(&run.ticks, memory_order_relaxed);
+    const size_t noted = atomic_load_explicit(&run.noted, memory_order_relaxed);
+
+    atomic_store_explicit(&run.ticks, before + ticks, memory_order_relaxed);
+    atomic_store_explicit(&run.noted, noted + size, memory_order_relaxed);
 }

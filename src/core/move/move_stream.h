@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Copies whose both sides go on where the last ones ended make up a run. What the last cache has no room for
@@ -13,15 +14,24 @@
  * and 8.7. When the data is then read, by a core that shares the cache, copy and reading together at 5.9
  * and 5.0 GB/s, at 6.6 and 5.7. Runs of 8 MiB are copied faster past the cache as well (20 and 16 GB/s), but
  * what reads them then finds nothing there (7.6 and 9.0): who puts something wants it to be read. 12 MiB is
- * where neither wins by the reading.
+ * where neither wins by the reading. Of shorter runs it is measured which way takes less (move_place.h).
  */
 enum { TRMA_MOVE_STREAM_EIGHTHS = 3 }; /* of the last cache, that one side of a run takes at least */
 
+/* How the next copy is to be made. */
+struct trma_move_stream {
+    bool is_past;  /* past the last cache */
+    bool is_timed; /* what it takes is to be told to trma_move_stream_note */
+};
+
 /*
- * Notes the next copy. True when its run is long enough by now for `cache` bytes of last cache; from its
- * begin on, when the run that began at the same places was so the last time. 0: unknown, never. Threads that
- * mislead one another lose time, not data.
+ * Notes the next copy. Past the cache when its run is long enough by now for `cache` bytes of last cache;
+ * from its begin on, when the run that began at the same places was so the last time, or took clearly less
+ * that way (move_place.h). `cache` 0: unknown, never. Threads that mislead one another lose time, not data.
  */
-bool trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache);
+struct trma_move_stream trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache);
+
+/* The copy that was taken last, of `size` bytes, took `ticks` of any one clock. */
+void trma_move_stream_note(uint64_t ticks, size_t size);
 
 #endif

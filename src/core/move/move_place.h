@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRMA_MOVE_PLACE_H
+#define TRMA_MOVE_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What runs of copies (move_stream.h) between the same two places took, by either way: through the caches or
+ * past the last one. How much of a shared cache a process has is what its neighbours leave, and whether
+ * something is still there is what the program did meanwhile: neither can be known, but a copy that misses
+ * the cache takes two to three times as long as one that does not. So both ways are tried, and tried again
+ * after some runs, after more and more of them as long as it comes out the same. The first runs of a change
+ * find in the cache what the other way has left there; they do not count.
+ *
+ * Past the cache only when it takes clearly less: who reads the data then finds it in memory. Measured (by
+ * hand, AMD EPYC, 32 MiB of last cache, shared with neighbours, pieces of 256 KiB, a run after the other;
+ * GB/s, copy and reading together in brackets): runs of 6 MiB at 16-22 (12-13) through the cache and at 18-20
+ * (6-8) past it; of 8 MiB at 10-16 (7.5-9) and 17-20 (7.4-7.6), of 12 MiB at 7.5-10 (5.1-6.5) and 14-17
+ * (6.5-7.1). A part of the run this way and the rest that way lies between the two.
+ *
+ * All functions are thread-safe: threads that mislead one another lose time, not data.
+ */
+enum {
+    TRMA_MOVE_PLACE_LEAST = 2 << 20, /* bytes of one side of a run that is kept here at all */
+    TRMA_MOVE_PLACE_COUNT = 16,      /* pairs of places that are kept; by chance, which of too many */
+    TRMA_MOVE_PLACE_EIGHTHS = 7,     /* past the cache when that takes less than so much of the way through */
+    TRMA_MOVE_PLACE_WAIT_LEAST = 4,  /* runs until the other way is tried again: first, and at most */
+    TRMA_MOVE_PLACE_WAIT_MOST = 64
+};
+
+struct trma_move_place;
+
+/* Where a run from `from` to `to` begins: what is known of it, or NULL. */
+struct trma_move_place *trma_move_place_find(uintptr_t to, uintptr_t from);
+
+/* The same; begins anew with a pair of places that is not known. */
+struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from);
+
+/* Begins a run: true when it should go past the cache. */
+bool trma_move_place_begin(struct trma_move_place *place);
+
+/* A run that was begun has come to its end: `bytes` of it, at least 1, took `ticks` of any one clock. */
+void trma_move_place_end(struct trma_move_place *place, uint64_t ticks, size_t bytes);
+
+#endif

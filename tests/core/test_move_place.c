@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which way runs between two places go, by what they took. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "move/move_place.h"
+#include "move/move_stream.h"
+
+/* Nothing is read or written there: only the numbers count. */
+enum { FAR_AWAY = 1 << 30, BYTES = 8 << 20, SLOW = 100000, SETTLING = 3 };
+
+static const uint64_t far_slower = 4 * (uint64_t)SLOW;
+
+/* One run, of which each way takes its ticks; whether it went past the cache. */
+static bool run(struct trma_move_place *place, uint64_t through, uint64_t past) {
+    bool is_past = trma_move_place_begin(place);
+
+    trma_move_place_end(place, is_past ? past : through, BYTES);
+    return is_past;
+}
+
+static unsigned past_of(struct trma_move_place *place, unsigned runs, uint64_t through, uint64_t past) {
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < runs; i++) {
+        count += run(place, through, past);
+    }
+    return count;
+}
+
+static struct trma_move_place *new_place(void) {
+    static uintptr_t next = FAR_AWAY;
+
+    next += FAR_AWAY;
+    return trma_move_place_learn(next, next / 2);
+}
+
+static void test_what_is_known(void **state) {
+    const uintptr_t to = 77 * (uintptr_t)FAR_AWAY;
+    struct trma_move_place *place;
+
+    (void)state;
+    assert_null(trma_move_place_find(to, FAR_AWAY));
+    place = trma_move_place_learn(to, FAR_AWAY);
+    assert_ptr_equal(trma_move_place_find(to, FAR_AWAY), place);
+    assert_null(trma_move_place_find(to, FAR_AWAY + 64));
+    assert_null(trma_move_place_find(to + 64, FAR_AWAY));
+}
+
+/* What is learned a second time is not forgotten; what takes another's slot begins anew. */
+static void test_what_is_kept(void **state) {
+    const uintptr_t to = 99 * (uintptr_t)FAR_AWAY;
+    struct trma_move_place *place = trma_move_place_learn(to, FAR_AWAY);
+
+    (void)state;
+    (void)past_of(place, 6, far_slower, SLOW);
+    assert_ptr_equal(trma_move_place_learn(to, FAR_AWAY), place);
+    assert_true(run(place, far_slower, SLOW));
+    uintptr_t other = to;
+    do {
+        other += 4096;
+    } while (trma_move_place_learn(other, FAR_AWAY) != place);
+    assert_null(trma_move_place_find(to, FAR_AWAY));
+    assert_false(run(place, far_slower, SLOW));
+}
+
+/* Both ways are tried, each until it has found its own leavings in the cache. */
+static void test_both_are_tried(void **state) {
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    assert_int_equal(past_of(place, 2, SLOW, SLOW), 0);
+    assert_int_equal(past_of(place, 3, SLOW, SLOW), 3);
+    assert_int_equal(past_of(place, TRMA_MOVE_PLACE_WAIT_LEAST, SLOW, SLOW), 0);
+}
+
+/* The first runs after a change do not count. */
+static void test_a_change_is_not_measured(void **state) {
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    assert_int_equal(past_of(place, 2, SLOW, SLOW), 0);
+    assert_int_equal(past_of(place, 2, SLOW, 1), 2); /* past the cache what lay in it */
+    assert_true(run(place, SLOW, SLOW));
+    assert_int_equal(past_of(place, TRMA_MOVE_PLACE_WAIT_LEAST, SLOW, SLOW), 0);
+}
+
+static void test_the_faster_one_wins(void **state) {
+    enum { RUNS = 4000 };
+    /* Three of each so many runs look how the other way does now. */
+    const unsigned looks = 3 * RUNS / TRMA_MOVE_PLACE_WAIT_MOST + 30;
+    const uint64_t most = (uint64_t)SLOW * TRMA_MOVE_PLACE_EIGHTHS / 8;
+
+    (void)state;
+    assert_in_range(past_of(new_place(), RUNS, far_slower, SLOW), RUNS - looks, RUNS - 3);
+    assert_in_range(past_of(new_place(), RUNS, SLOW, far_slower), 3, looks);
+    /* Who reads it is thought of: past the cache must be clearly faster. */
+    assert_in_range(past_of(new_place(), RUNS, SLOW, most + SLOW / 100), 3, looks);
+    assert_in_range(past_of(new_place(), RUNS, SLOW, most - SLOW / 100), RUNS - looks, RUNS - 3);
+}
+
+/* What changes is found out soon, both ways. */
+static void test_the_machine_changes(void **state) {
+    enum { SOON = 4 * TRMA_MOVE_PLACE_WAIT_MOST };
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    (void)past_of(place, 1000, SLOW, far_slower);
+    (void)past_of(place, SOON, far_slower, SLOW);
+    assert_in_range(past_of(place, SOON, far_slower, SLOW), SOON * 3 / 4, SOON);
+    (void)past_of(place, SOON, SLOW, far_slower);
+    assert_in_range(past_of(place, SOON, SLOW, far_slower), 0, SOON / 4);
+}
+
+/* A run that finds nothing in the cache, or whose process was put to sleep meanwhile, decides nothing. */
+static void test_a_single_slow_run(void **state) {
+    const uint64_t past = (uint64_t)SLOW * 5 / 4;
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    (void)past_of(place, 200, SLOW, past);
+    while (run(place, SLOW, past)) {
+    }
+    (void)past_of(place, SETTLING, SLOW, past);
+    (void)run(place, UINT64_C(1) << 40, past);
+    assert_int_equal(past_of(place, 3, SLOW, past), 0);
+}
+
+/* Through the runs of copies: known from the second time on, and only when they are long enough. */
+static unsigned timed_of(size_t to, size_t pieces, size_t size) {
+    const size_t cache = (size_t)64 << 20;
+    unsigned timed = 0;
+
+    for (size_t i = 0; i < pieces; i++) {
+        const void *target = (const void *)(to + i * size);
+        const void *origin = (const void *)(to / 2 + i * size);
+        struct trma_move_stream stream = trma_move_stream_take(target, origin, size, cache);
+        if (stream.is_timed) {
+            trma_move_stream_note(stream.is_past ? SLOW : far_slower, size);
+            timed++;
+        }
+    }
+    return timed;
+}
+
+static void test_runs_are_timed(void **state) {
+    enum { PIECE = 256 << 10, ENOUGH = TRMA_MOVE_PLACE_LEAST / PIECE };
+    const size_t here = 200 * (size_t)FAR_AWAY;
+    const size_t there = 201 * (size_t)FAR_AWAY;
+
+    (void)state;
+    assert_int_equal(timed_of(here, ENOUGH, PIECE), 0);
+    assert_int_equal(timed_of(here, ENOUGH, PIECE), ENOUGH);
+    assert_int_equal(timed_of(there, ENOUGH - 1, PIECE), 0);
+    assert_int_equal(timed_of(there, ENOUGH - 1, PIECE), 0);
+    /* And go the way that took less, for two looks at the slower one. */
+    for (int i = 0; i < 5; i++) {
+        (void)timed_of(here, ENOUGH, PIECE);
+    }
+    assert_true(trma_move_stream_take((const void *)here, (const void *)(here / 2), PIECE, 64 << 20).is_past);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_known),       cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_both_are_tried),      cmocka_unit_test(test_a_change_is_not_measured),
+        cmocka_unit_test(test_the_faster_one_wins), cmocka_unit_test(test_the_machine_changes),
+        cmocka_unit_test(test_a_single_slow_run),   cmocka_unit_test(test_runs_are_timed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -33,7 +33,7 @@ void trma_move_copy_middle(void *to, const void *from, size_t size);
  * Larger ones go through the caches in turn (move_turn.h) as soon as the first cache is too small for them;
  * and from the size of the second cache on, where glibc turns away from string instructions too early on AMD
  * processors, by those (bench latency: 1 MiB at 1.13 to 1.21 of memcpy's bandwidth by them alone) as long as
- * they win: of 4 MiB they copy 0.85 to 0.98 as much in the same time (by hand, Zen 3). What the last cache
+ * they win: of 4 MiB they copy 0.84 to 0.99 as much in the same time (by hand, Zen 3). What the last cache
  * has no room for goes past it (move_stream.h); where that is not known, the library decides beyond the last
  * size.
  */

@@ -100,10 +100,15 @@ static void give_turn(const struct bench *bench, struct skew *skew) {
     skew->n = n;
 }
 
+/* The time of the slower rank. */
+static double slowest(double us) {
+    MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return us;
+}
+
 /* How often the budget allows an epoch that took `us` on the slower rank, 3 times at least. */
 static int repetitions(const struct bench_options *options, double us) {
-    MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    double possible = options->budget_ms * 1e3 / us;
+    double possible = options->budget_ms * 1e3 / slowest(us);
     if (possible > options->reps)
         return options->reps;
     return possible < 3 ? 3 : (int)possible;
@@ -113,10 +118,8 @@ static int repetitions(const struct bench_options *options, double us) {
 static void warm(const struct bench *bench, struct skew *skew) {
     double us = 0;
     skew->n = 0;
-    for (double all_us = 0; skew->window.created && all_us < bench->options.warm_ms * 1e3; all_us += us) {
-        us = epoch(bench, skew, false);
-        MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    }
+    while (skew->window.created && us < bench->options.warm_ms * 1e3)
+        us += slowest(epoch(bench, skew, false));
 }
 
 static void measure(const struct bench *bench, struct skew *skew, const char *flavour, int n) {

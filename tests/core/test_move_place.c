@@ -20,7 +20,7 @@ static const uint64_t far_slower = 4 * (uint64_t)SLOW;
 static bool run(struct trma_move_place *place, uint64_t through, uint64_t past) {
     bool is_past = trma_move_place_begin(place);
 
-    trma_move_place_end(place, is_past ? past : through, BYTES);
+    trma_move_place_end(place, false, is_past ? past : through, BYTES);
     return is_past;
 }
 
@@ -131,6 +131,35 @@ static void test_a_single_slow_run(void **state) {
     assert_int_equal(past_of(place, 3, SLOW, past), 0);
 }
 
+/* Past the cache, whatever it takes, until it is shorter again; what it took does not count. */
+static void test_a_long_one(void **state) {
+    enum { TIMES = 64 };
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    (void)past_of(place, 100, far_slower, SLOW);
+    while (!run(place, far_slower, SLOW)) {
+    }
+    assert_int_equal(past_of(place, SETTLING, far_slower, SLOW), SETTLING);
+    trma_move_place_end(place, true, UINT64_C(1) << 40, BYTES);
+    for (int i = 1; i <= TIMES; i++) {
+        assert_true(trma_move_place_begin(place));
+        trma_move_place_end(place, i < TIMES, UINT64_C(1) << 40, BYTES);
+    }
+    assert_in_range(past_of(place, TIMES, far_slower, SLOW), TIMES - 2 * SETTLING, TIMES);
+}
+
+/* Less than what counts is not measured. */
+static void test_a_short_one(void **state) {
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        assert_false(trma_move_place_begin(place));
+        trma_move_place_end(place, false, SLOW, i % 2 ? TRMA_MOVE_PLACE_LEAST - 1 : 0);
+    }
+}
+
 /* Through the runs of copies: known from the second time on, and only when they are long enough. */
 static unsigned timed_of(size_t to, size_t pieces, size_t size) {
     const size_t cache = (size_t)64 << 20;
@@ -158,7 +187,7 @@ static void test_runs_are_timed(void **state) {
     assert_int_equal(timed_of(here, ENOUGH, PIECE), ENOUGH);
     assert_int_equal(timed_of(there, ENOUGH - 1, PIECE), 0);
     assert_int_equal(timed_of(there, ENOUGH - 1, PIECE), 0);
-    /* And go the way that took less, for two looks at the slower one. */
+    /* And go the way that took less. */
     for (int i = 0; i < 5; i++) {
         (void)timed_of(here, ENOUGH, PIECE);
     }
@@ -171,6 +200,7 @@ int main(void) {
         cmocka_unit_test(test_both_are_tried),      cmocka_unit_test(test_a_change_is_not_measured),
         cmocka_unit_test(test_the_faster_one_wins), cmocka_unit_test(test_the_machine_changes),
         cmocka_unit_test(test_a_single_slow_run),   cmocka_unit_test(test_runs_are_timed),
+        cmocka_unit_test(test_a_long_one),          cmocka_unit_test(test_a_short_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

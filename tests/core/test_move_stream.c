@@ -58,6 +58,17 @@ static void test_a_run_is_known(void **state) {
     break_off();
 }
 
+/* So are several that take turns. */
+static void test_runs_are_known(void **state) {
+    (void)state;
+    for (int time = 0; time < 3; time++) {
+        const unsigned cached = time == 0 ? 4 : 0;
+        assert_int_equal(cached_of_run(8 * FAR_AWAY, 16 * FAR_AWAY, 5), cached);
+        assert_int_equal(cached_of_run(9 * FAR_AWAY, 20 * FAR_AWAY, 5), cached);
+    }
+    break_off();
+}
+
 /* Both sides must be the known ones. */
 static void test_a_side_is_another(void **state) {
     (void)state;
@@ -69,19 +80,21 @@ static void test_a_side_is_another(void **state) {
 
 /* What goes on at one side alone stays in the cache at the other. */
 static void test_one_side_stands(void **state) {
+    enum { HERE = 10 * FAR_AWAY, THERE = 30 * FAR_AWAY }; /* where no run was long */
+
     (void)state;
     for (size_t i = 0; i < 10; i++) {
-        assert_false(take(FAR_AWAY, 5 * FAR_AWAY + i * PIECE));
+        assert_false(take(HERE, THERE + i * PIECE));
     }
     for (size_t i = 0; i < 10; i++) {
-        assert_false(take(FAR_AWAY + i * PIECE, 5 * FAR_AWAY));
+        assert_false(take(HERE + i * PIECE, THERE));
     }
     for (size_t i = 0; i < 10; i++) {
-        assert_false(take(FAR_AWAY, 5 * FAR_AWAY));
+        assert_false(take(HERE, THERE));
     }
     /* Downwards they do not go on. */
     for (size_t i = 10; i-- > 0;) {
-        assert_false(take(FAR_AWAY + i * PIECE, 5 * FAR_AWAY + i * PIECE));
+        assert_false(take(HERE + i * PIECE, THERE + i * PIECE));
     }
     break_off();
 }
@@ -108,9 +121,10 @@ static void test_unknown_cache(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_grows_long),  cmocka_unit_test(test_a_run_is_known),
-        cmocka_unit_test(test_a_side_is_another), cmocka_unit_test(test_one_side_stands),
-        cmocka_unit_test(test_one_long_copy),     cmocka_unit_test(test_unknown_cache),
+        cmocka_unit_test(test_a_run_grows_long), cmocka_unit_test(test_a_run_is_known),
+        cmocka_unit_test(test_runs_are_known),   cmocka_unit_test(test_a_side_is_another),
+        cmocka_unit_test(test_one_side_stands),  cmocka_unit_test(test_one_long_copy),
+        cmocka_unit_test(test_unknown_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

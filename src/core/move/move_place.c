@@ -8,6 +8,7 @@ enum way { THROUGH, PAST, WAYS };
 struct trma_move_place {
     atomic_uintptr_t to;
     atomic_uintptr_t from;
+    atomic_bool is_long;    /* the last run was */
     atomic_uint pace[WAYS]; /* ticks for 64 KiB; 0: not known */
     atomic_uint way;        /* of the run under way, or of the last one */
     atomic_uint chosen;     /* the way that took less the last time */
@@ -53,6 +54,7 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
     if (!is_of(place, to, from)) {
         atomic_store_explicit(&place->to, to, memory_order_relaxed);
         atomic_store_explicit(&place->from, from, memory_order_relaxed);
+        atomic_store_explicit(&place->is_long, false, memory_order_relaxed);
         set(&place->pace[THROUGH], 0);
         set(&place->pace[PAST], 0);
         set(&place->way, THROUGH);
@@ -96,7 +98,14 @@ static enum way choose(struct trma_move_place *place, enum way way) {
     return way == PAST ? THROUGH : PAST;
 }
 
+static bool is_long_one(const struct trma_move_place *place) {
+    return atomic_load_explicit(&place->is_long, memory_order_relaxed);
+}
+
 bool trma_move_place_begin(struct trma_move_place *place) {
+    if (is_long_one(place)) {
+        return true;
+    }
     const enum way last = get(&place->way);
     const enum way way = choose(place, last);
 
@@ -107,17 +116,19 @@ bool trma_move_place_begin(struct trma_move_place *place) {
     return way == PAST;
 }
 
-void trma_move_place_end(struct trma_move_place *place, uint64_t ticks, size_t bytes) {
+void trma_move_place_end(struct trma_move_place *place, bool is_long, uint64_t ticks, size_t bytes) {
     const unsigned way = get(&place->way);
     const uint64_t known = get(&place->pace[way]);
     /* A run that was cold by chance, or lost its processor, must not change the way; but of the one that is
      * only looked at there are few runs. */
     const uint64_t weight = way == get(&place->chosen) ? 8 : 2;
-    uint64_t now = ticks * (64 << 10) / bytes + 1;
+    const bool was_chosen = !is_long && !is_long_one(place);
 
-    if (get(&place->same) < SETTLED) {
+    atomic_store_explicit(&place->is_long, is_long, memory_order_relaxed);
+    if (!was_chosen || bytes < TRMA_MOVE_PLACE_LEAST || get(&place->same) < SETTLED) {
         return;
     }
+    uint64_t now = ticks * (64 << 10) / bytes + 1;
     if (known != 0) {
         now = ((now < 2 * known ? now : 2 * known) + (weight - 1) * known) / weight;
     }

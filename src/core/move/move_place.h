@@ -23,7 +23,7 @@
  * All functions are thread-safe: threads that mislead one another lose time, not data.
  */
 enum {
-    TRMA_MOVE_PLACE_LEAST = 2 << 20, /* bytes of one side of a run that is kept here at all */
+    TRMA_MOVE_PLACE_LEAST = 2 << 20, /* bytes of one side of a run whose time counts */
     TRMA_MOVE_PLACE_COUNT = 16,      /* pairs of places that are kept; by chance, which of too many */
     TRMA_MOVE_PLACE_EIGHTHS = 7,     /* past the cache when that takes less than so much of the way through */
     TRMA_MOVE_PLACE_WAIT_LEAST = 4,  /* runs until the other way is tried again: first, and at most */
@@ -41,7 +41,10 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from);
 /* Begins a run: true when it should go past the cache. */
 bool trma_move_place_begin(struct trma_move_place *place);
 
-/* A run that was begun has come to its end: `bytes` of it, at least 1, took `ticks` of any one clock. */
-void trma_move_place_end(struct trma_move_place *place, uint64_t ticks, size_t bytes);
+/*
+ * The run that begins there has come to its end. `is_long`: too long for the cache, whatever it takes; so
+ * will be the next one, from its begin on. `bytes` of it, which may be 0, took `ticks` of any one clock.
+ */
+void trma_move_place_end(struct trma_move_place *place, bool is_long, uint64_t ticks, size_t bytes);
 
 #endif

@@ -22,8 +22,6 @@ static struct {
     atomic_size_t noted;                     /* bytes of that */
 } run;
 
-static struct sides long_one; /* where the last run that was long enough began */
-
 /* Relaxed, all: no more than hints. */
 static bool are_at(const struct sides *sides, uintptr_t to, uintptr_t from) {
     return atomic_load_explicit(&sides->to, memory_order_relaxed) == to &&
@@ -37,29 +35,24 @@ static void put_at(struct sides *sides, uintptr_t to, uintptr_t from) {
 
 static void end_run(size_t length, size_t least) {
     struct trma_move_place *place = atomic_load_explicit(&run.place, memory_order_relaxed);
-    const uintptr_t to = atomic_load_explicit(&run.begin.to, memory_order_relaxed);
-    const uintptr_t from = atomic_load_explicit(&run.begin.from, memory_order_relaxed);
-    const size_t noted = atomic_load_explicit(&run.noted, memory_order_relaxed);
+    const bool is_long = length >= least;
 
-    if (length >= least) {
-        put_at(&long_one, to, from);
-    } else if (are_at(&long_one, to, from)) {
-        put_at(&long_one, 0, 0);
-    } else if (place && noted >= TRMA_MOVE_PLACE_LEAST) {
-        trma_move_place_end(place, atomic_load_explicit(&run.ticks, memory_order_relaxed), noted);
-    } else if (length >= TRMA_MOVE_PLACE_LEAST) {
-        (void)trma_move_place_learn(to, from);
+    if (is_long || length >= TRMA_MOVE_PLACE_LEAST) {
+        place = trma_move_place_learn(atomic_load_explicit(&run.begin.to, memory_order_relaxed),
+                                      atomic_load_explicit(&run.begin.from, memory_order_relaxed));
+    }
+    if (place) {
+        trma_move_place_end(place, is_long, atomic_load_explicit(&run.ticks, memory_order_relaxed),
+                            atomic_load_explicit(&run.noted, memory_order_relaxed));
     }
 }
 
 static void begin_run(uintptr_t to, uintptr_t from) {
-    const bool is_long = are_at(&long_one, to, from);
-    struct trma_move_place *place = is_long ? NULL : trma_move_place_find(to, from);
+    struct trma_move_place *place = trma_move_place_find(to, from);
 
     put_at(&run.begin, to, from);
     atomic_store_explicit(&run.place, place, memory_order_relaxed);
-    atomic_store_explicit(&run.is_past, is_long || (place && trma_move_place_begin(place)),
-                          memory_order_relaxed);
+    atomic_store_explicit(&run.is_past, place && trma_move_place_begin(place), memory_order_relaxed);
     atomic_store_explicit(&run.ticks, 0, memory_order_relaxed);
     atomic_store_explicit(&run.noted, 0, memory_order_relaxed);
 }

@@ -90,31 +90,43 @@ static void test_a_change_is_not_measured(void **state) {
     assert_int_equal(past_of(place, TRMA_MOVE_PLACE_WAIT_LEAST, SLOW, SLOW), 0);
 }
 
-static void test_the_faster_one_wins(void **state) {
+/* Past the cache of so many runs, which take so much of the way through. */
+static void check_the_faster_one(uint64_t through, uint64_t past, unsigned most_looks, bool is_past) {
     enum { RUNS = 4000 };
-    /* Three of each so many runs look how the other way does now. */
-    const unsigned looks = 3 * RUNS / TRMA_MOVE_PLACE_WAIT_MOST + 30;
+    const unsigned count = past_of(new_place(), RUNS, through, past);
+
+    assert_in_range(is_past ? RUNS - count : count, SETTLING - 1, SETTLING * most_looks);
+}
+
+static void test_the_faster_one_wins(void **state) {
     const uint64_t most = (uint64_t)SLOW * TRMA_MOVE_PLACE_EIGHTHS / 8;
 
     (void)state;
-    assert_in_range(past_of(new_place(), RUNS, far_slower, SLOW), RUNS - looks, RUNS - 3);
-    assert_in_range(past_of(new_place(), RUNS, SLOW, far_slower), 3, looks);
+    check_the_faster_one(far_slower, SLOW, 5, true);
+    check_the_faster_one(SLOW, far_slower, 5, false);
+    /* The less a look costs, the more there are. */
+    check_the_faster_one(SLOW, (uint64_t)SLOW * 3 / 2, 18, false);
+    check_the_faster_one(SLOW, SLOW, 4000 / TRMA_MOVE_PLACE_WAIT_LEAST, false);
     /* Who reads it is thought of: past the cache must be clearly faster. */
-    assert_in_range(past_of(new_place(), RUNS, SLOW, most + SLOW / 100), 3, looks);
-    assert_in_range(past_of(new_place(), RUNS, SLOW, most - SLOW / 100), RUNS - looks, RUNS - 3);
+    check_the_faster_one(SLOW, most + SLOW / 100, 4000 / TRMA_MOVE_PLACE_WAIT_LEAST, false);
+    check_the_faster_one(SLOW, most - SLOW / 100, 50, true);
 }
 
-/* What changes is found out soon, both ways. */
+/* A way that becomes slower is found out soon; one that becomes faster, by the next look. */
 static void test_the_machine_changes(void **state) {
-    enum { SOON = 4 * TRMA_MOVE_PLACE_WAIT_MOST };
+    enum { SOON = 40, LATER = TRMA_MOVE_PLACE_WAIT_MOST + SOON };
     struct trma_move_place *place = new_place();
 
     (void)state;
     (void)past_of(place, 1000, SLOW, far_slower);
     (void)past_of(place, SOON, far_slower, SLOW);
-    assert_in_range(past_of(place, SOON, far_slower, SLOW), SOON * 3 / 4, SOON);
+    assert_in_range(past_of(place, SOON, far_slower, SLOW), SOON - SETTLING, SOON);
     (void)past_of(place, SOON, SLOW, far_slower);
-    assert_in_range(past_of(place, SOON, SLOW, far_slower), 0, SOON / 4);
+    assert_in_range(past_of(place, SOON, SLOW, far_slower), 0, SETTLING);
+    (void)past_of(place, LATER, SLOW, SLOW / 4);
+    assert_in_range(past_of(place, SOON, SLOW, SLOW / 4), SOON - SETTLING, SOON);
+    (void)past_of(place, LATER, SLOW / 16, SLOW / 4);
+    assert_in_range(past_of(place, SOON, SLOW / 16, SLOW / 4), 0, SETTLING);
 }
 
 /* A run that finds nothing in the cache, or whose process was put to sleep meanwhile, decides nothing. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "move/move_turn.h"
+#include "node/node_cache.h"
 
 enum { SIZE = 65536 };
 
@@ -73,23 +74,37 @@ static void test_small_ones(void **state) {
 }
 
 static void test_ends(void **state) {
-    const size_t large = TRMA_MOVE_TURN_LARGE_LEAST;
     (void)state;
     (void)is_turned_at((size_t)4 * SIZE);
     assert_true(is_turned(memory, (size_t)2 * TRMA_MOVE_TURN_OF_TWO, TRMA_MOVE_TURN_OF_TWO));
     (void)is_turned_at((size_t)4 * SIZE);
-    assert_true(is_turned(memory, large - 1, TRMA_MOVE_TURN_OF_ONE));
+    assert_true(is_turned(memory, TRMA_MOVE_TURN_LARGE_LEAST - 1, TRMA_MOVE_TURN_OF_ONE));
+}
+
+/* Ends of the second cache, where it has no room for both sides; never more than half. */
+static void test_large_ends(void **state) {
+    const size_t cache = trma_node_cache_second_bytes();
+    const size_t least = cache / 2 > TRMA_MOVE_TURN_LARGE_LEAST ? cache / 2 : TRMA_MOVE_TURN_LARGE_LEAST;
+    const size_t end = cache == 0 ? TRMA_MOVE_TURN_OF_LARGE : cache / 8 * TRMA_MOVE_TURN_LARGE_EIGHTHS;
+    const size_t small = least - 1;
+
+    (void)state;
+    for (size_t size = least; size <= 8 * least; size += least / 2 + 1) {
+        const size_t half = size / 2 / 64 * 64;
+        (void)is_turned_at((size_t)4 * SIZE);
+        const struct trma_move_turn turn = trma_move_turn_take(memory, size, TRMA_MOVE_TURN_OF_ONE);
+        assert_int_equal(turn.low, end < half ? end : half);
+        assert_int_equal(turn.high, size - turn.low);
+    }
     (void)is_turned_at((size_t)4 * SIZE);
-    const struct trma_move_turn turn = trma_move_turn_take(memory, large, TRMA_MOVE_TURN_OF_ONE);
-    assert_int_equal(turn.low, TRMA_MOVE_TURN_OF_LARGE);
-    assert_int_equal(turn.high, large - TRMA_MOVE_TURN_OF_LARGE);
+    assert_true(is_turned(memory, small, TRMA_MOVE_TURN_OF_TWO));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_another_source), cmocka_unit_test(test_the_same_source),
         cmocka_unit_test(test_the_next_bytes), cmocka_unit_test(test_small_ones),
-        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_ends),           cmocka_unit_test(test_large_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

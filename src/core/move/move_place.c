@@ -12,8 +12,8 @@ struct trma_move_place {
     atomic_uint pace[WAYS]; /* ticks for 64 KiB; 0: not known */
     atomic_uint way;        /* of the run under way, or of the last one */
     atomic_uint chosen;     /* the way that took less the last time */
+    atomic_uint looked;     /* its pace when it was chosen, or seen to be the faster one again */
     atomic_uint left;       /* runs until the other one is tried */
-    atomic_uint wait;       /* what `left` began with */
     atomic_uint same;       /* runs before, at most SETTLED, that took the same way as the one under way */
 };
 
@@ -59,8 +59,8 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
         set(&place->pace[PAST], 0);
         set(&place->way, THROUGH);
         set(&place->chosen, THROUGH);
+        set(&place->looked, 0);
         set(&place->left, 0);
-        set(&place->wait, TRMA_MOVE_PLACE_WAIT_LEAST);
         set(&place->same, 0);
     }
     return place;
@@ -73,29 +73,44 @@ static enum way faster(const struct trma_move_place *place) {
     return past != 0 && past * 8 < through * TRMA_MOVE_PLACE_EIGHTHS ? PAST : THROUGH;
 }
 
+static enum way other_than(enum way way) {
+    return way == PAST ? THROUGH : PAST;
+}
+
+/* Runs until the next look at the other way. */
+static unsigned patience(const struct trma_move_place *place, enum way best) {
+    const uint64_t own = get(&place->pace[best]);
+    const uint64_t other = get(&place->pace[other_than(best)]);
+    const uint64_t longer = other > own ? other - own : 0;
+    const uint64_t runs =
+        TRMA_MOVE_PLACE_WAIT_LEAST + longer * TRMA_MOVE_PLACE_WAIT_MORE / (own != 0 ? own : 1);
+
+    return runs < TRMA_MOVE_PLACE_WAIT_MOST ? (unsigned)runs : TRMA_MOVE_PLACE_WAIT_MOST;
+}
+
+/* By a quarter since the last look. */
+static bool has_slowed(const struct trma_move_place *place, enum way way) {
+    return (uint64_t)get(&place->pace[way]) * 4 > (uint64_t)get(&place->looked) * 5;
+}
+
 static enum way choose(struct trma_move_place *place, enum way way) {
     const enum way best = faster(place);
 
     if (get(&place->same) < SETTLED || get(&place->pace[way]) == 0) {
         return way; /* not measured yet */
     }
-    if (best != (enum way)get(&place->chosen)) {
+    if (best != (enum way)get(&place->chosen) || best != way) {
         set(&place->chosen, best);
-        set(&place->wait, TRMA_MOVE_PLACE_WAIT_LEAST);
-        set(&place->left, TRMA_MOVE_PLACE_WAIT_LEAST);
-    }
-    if (way != best) {
+        set(&place->looked, get(&place->pace[best]));
+        set(&place->left, patience(place, best));
         return best;
     }
     const unsigned left = get(&place->left);
-    const unsigned wait = get(&place->wait);
-    if (left > 0) {
+    if (left > 0 && !has_slowed(place, way)) {
         set(&place->left, left - 1);
         return way;
     }
-    set(&place->left, wait);
-    set(&place->wait, wait * 2 < TRMA_MOVE_PLACE_WAIT_MOST ? wait * 2 : TRMA_MOVE_PLACE_WAIT_MOST);
-    return way == PAST ? THROUGH : PAST;
+    return other_than(way);
 }
 
 static bool is_long_one(const struct trma_move_place *place) {
@@ -116,12 +131,18 @@ bool trma_move_place_begin(struct trma_move_place *place) {
     return way == PAST;
 }
 
+/* A run that was cold by chance, or lost its processor, must not change the way; but of the one that is only
+ * looked at there are few runs, and none is faster by chance. */
+static uint64_t weight_of(bool is_chosen, bool is_faster) {
+    if (is_chosen) {
+        return 8;
+    }
+    return is_faster ? 1 : 2;
+}
+
 void trma_move_place_end(struct trma_move_place *place, bool is_long, uint64_t ticks, size_t bytes) {
     const unsigned way = get(&place->way);
     const uint64_t known = get(&place->pace[way]);
-    /* A run that was cold by chance, or lost its processor, must not change the way; but of the one that is
-     * only looked at there are few runs. */
-    const uint64_t weight = way == get(&place->chosen) ? 8 : 2;
     const bool was_chosen = !is_long && !is_long_one(place);
 
     atomic_store_explicit(&place->is_long, is_long, memory_order_relaxed);
@@ -130,6 +151,7 @@ void trma_move_place_end(struct trma_move_place *place, bool is_long, uint64_t t
     }
     uint64_t now = ticks * (64 << 10) / bytes + 1;
     if (known != 0) {
+        const uint64_t weight = weight_of(way == get(&place->chosen), now < known);
         now = ((now < 2 * known ? now : 2 * known) + (weight - 1) * known) / weight;
     }
     set(&place->pace[way], now < UINT32_MAX / 4 ? (unsigned)now : UINT32_MAX / 4);

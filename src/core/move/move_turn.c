@@ -5,6 +5,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../node/node_cache.h"
+
+enum { LINE = 64 };
+
+/* Bytes of an end: `end` if the second cache has room for both sides. */
+static size_t end_of(size_t size, size_t end) {
+    const size_t cache = trma_node_cache_second_bytes();
+
+    if (size < TRMA_MOVE_TURN_LARGE_LEAST || size < cache / 2) {
+        return end;
+    }
+    const size_t large = cache == 0 ? TRMA_MOVE_TURN_OF_LARGE : cache / 8 * TRMA_MOVE_TURN_LARGE_EIGHTHS;
+    const size_t half = size / 2 / LINE * LINE;
+    return large < half ? large : half;
+}
+
 struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_t end) {
     static struct {
         atomic_uintptr_t begin;
@@ -16,7 +32,7 @@ struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_
     const bool is_same = atomic_load_explicit(&last.begin, memory_order_relaxed) == begin;
     const bool goes_on = atomic_load_explicit(&last.end, memory_order_relaxed) == begin;
     const bool is_turned = is_same ? !atomic_load_explicit(&last.is_turned, memory_order_relaxed) : !goes_on;
-    const size_t most = size < TRMA_MOVE_TURN_LARGE_LEAST ? end : TRMA_MOVE_TURN_OF_LARGE;
+    const size_t most = end_of(size, end);
 
     atomic_store_explicit(&last.begin, begin, memory_order_relaxed);
     atomic_store_explicit(&last.end, begin + size, memory_order_relaxed);

@@ -11,7 +11,10 @@
 
 enum { MOST_CACHES = 8 };
 
-static size_t largest;
+static struct {
+    size_t largest;
+    size_t second; /* of level 2 */
+} caches;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 size_t trma_node_cache_read(const char *path) {
@@ -33,16 +36,29 @@ size_t trma_node_cache_read(const char *path) {
     return errno == 0 && text[0] != '-' && number <= SIZE_MAX >> shift ? (size_t)number << shift : 0;
 }
 
-static void find_largest(void) {
+static size_t number_of(int index, const char *file) {
+    char path[64];
+
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
+    return trma_node_cache_read(path);
+}
+
+static void find_caches(void) {
     for (int i = 0; i < MOST_CACHES; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        const size_t bytes = trma_node_cache_read(path);
-        largest = bytes > largest ? bytes : largest;
+        const size_t bytes = number_of(i, "size");
+        caches.largest = bytes > caches.largest ? bytes : caches.largest;
+        if (number_of(i, "level") == 2) {
+            caches.second = bytes;
+        }
     }
 }
 
 size_t trma_node_cache_bytes(void) {
-    pthread_once(&once, find_largest);
-    return largest;
+    pthread_once(&once, find_caches);
+    return caches.largest;
+}
+
+size_t trma_node_cache_second_bytes(void) {
+    pthread_once(&once, find_caches);
+    return caches.second;
 }

@@ -11,8 +11,11 @@
  */
 size_t trma_node_cache_bytes(void);
 
-/* What a file such as /sys/devices/system/cpu/cpu0/cache/index3/size says, in bytes; 0 when it is not there
- * or says something else. */
+/* The same of its cache of the second level. */
+size_t trma_node_cache_second_bytes(void);
+
+/* The number in a file such as /sys/devices/system/cpu/cpu0/cache/index3/size, in bytes where a unit follows;
+ * 0 when it is not there or says something else. */
 size_t trma_node_cache_read(const char *path);
 
 #endif

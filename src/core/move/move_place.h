@@ -16,7 +16,7 @@
  * The other way is looked at again when the chosen one has become slower, and after some runs. A look costs
  * three runs the other way, and who comes back finds the cache cold: so there are the fewer looks, the more
  * each costs, about a hundredth of the time in all. Measured (by bench-rate in turns, Intel Xeon, 480 MiB of
- * last cache, bursts of 32 times 256 KiB): with a look at least every 64 runs, however slow, they took 1.03
+ * last cache, bursts of 32 times 256 KiB): with a look at least every 64 runs, however slow, they took 1.02
  * to 1.14 times as long as without any.
  *
  * Past the cache only when it takes clearly less: who reads the data then finds it in memory. Measured (by

@@ -69,6 +69,25 @@ static void test_what_is_kept(void **state) {
     assert_false(run(place, far_slower, SLOW));
 }
 
+/* Whichever they are, so many are kept that are used by turns. */
+static void test_several_are_kept(void **state) {
+    enum { DRAWS = 200, STEP = 4096 };
+    const uintptr_t from = 55 * (uintptr_t)FAR_AWAY;
+
+    (void)state;
+    for (uintptr_t draw = 0; draw < DRAWS; draw++) {
+        struct trma_move_place *places[TRMA_MOVE_PLACE_TOGETHER];
+        for (uintptr_t i = 0; i < TRMA_MOVE_PLACE_TOGETHER; i++) {
+            places[i] = trma_move_place_learn(from + draw * (i + 1) * STEP + i, from);
+            (void)past_of(places[i], 6, far_slower, SLOW);
+        }
+        for (uintptr_t i = 0; i < TRMA_MOVE_PLACE_TOGETHER; i++) {
+            assert_ptr_equal(trma_move_place_find(from + draw * (i + 1) * STEP + i, from), places[i]);
+            assert_true(run(places[i], far_slower, SLOW));
+        }
+    }
+}
+
 /* Both ways are tried, each until it has found its own leavings in the cache. */
 static void test_both_are_tried(void **state) {
     struct trma_move_place *place = new_place();
@@ -105,7 +124,7 @@ static void test_the_faster_one_wins(void **state) {
     check_the_faster_one(far_slower, SLOW, 5, true);
     check_the_faster_one(SLOW, far_slower, 5, false);
     /* The less a look costs, the more there are. */
-    check_the_faster_one(SLOW, (uint64_t)SLOW * 3 / 2, 18, false);
+    check_the_faster_one(SLOW, (uint64_t)SLOW * 3 / 2, 17, false);
     check_the_faster_one(SLOW, SLOW, 4000 / TRMA_MOVE_PLACE_WAIT_LEAST, false);
     /* Who reads it is thought of: past the cache must be clearly faster. */
     check_the_faster_one(SLOW, most + SLOW / 100, 4000 / TRMA_MOVE_PLACE_WAIT_LEAST, false);
@@ -212,7 +231,8 @@ int main(void) {
         cmocka_unit_test(test_both_are_tried),      cmocka_unit_test(test_a_change_is_not_measured),
         cmocka_unit_test(test_the_faster_one_wins), cmocka_unit_test(test_the_machine_changes),
         cmocka_unit_test(test_a_single_slow_run),   cmocka_unit_test(test_runs_are_timed),
-        cmocka_unit_test(test_a_long_one),          cmocka_unit_test(test_a_short_one),
+        cmocka_unit_test(test_several_are_kept),    cmocka_unit_test(test_a_long_one),
+        cmocka_unit_test(test_a_short_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* The size of the last cache, and what is made of what a file says. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,10 +54,28 @@ static void test_the_largest(void **state) {
     assert_int_equal(trma_node_cache_bytes(), bytes);
 }
 
+static void test_the_second(void **state) {
+    const size_t bytes = trma_node_cache_second_bytes();
+    bool is_told = false;
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+        if (trma_node_cache_read(path) == 2) {
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+            assert_int_equal(trma_node_cache_read(path), bytes);
+            is_told = true;
+        }
+    }
+    assert_int_equal(is_told, bytes > 0);
+    assert_true(bytes <= trma_node_cache_bytes());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_files_say),
         cmocka_unit_test(test_the_largest),
+        cmocka_unit_test(test_the_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ struct trma_move_place {
     atomic_uint chosen;     /* the way that took less the last time */
     atomic_uint looked;     /* its pace when it was chosen, or seen to be the faster one again */
     atomic_uint left;       /* runs until the other one is tried */
+    atomic_uint used;       /* the number of the last run that began here */
     atomic_uint same;       /* runs before, at most SETTLED, that took the same way as the one under way */
 };
 
@@ -29,12 +30,22 @@ static void set(atomic_uint *word, unsigned value) {
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-static struct trma_move_place *slot_of(uintptr_t to, uintptr_t from) {
-    static struct trma_move_place places[TRMA_MOVE_PLACE_COUNT];
+/* Grows with every run that begins; wraps around. */
+static atomic_uint runs;
+
+static void note_use(struct trma_move_place *place) {
+    set(&place->used, get(&runs));
+    set(&runs, get(&runs) + 1);
+}
+
+/* The TRMA_MOVE_PLACE_TOGETHER places, of which one may be this pair's. */
+static struct trma_move_place *group_of(uintptr_t to, uintptr_t from) {
+    enum { GROUPS = TRMA_MOVE_PLACE_COUNT / TRMA_MOVE_PLACE_TOGETHER };
+    static struct trma_move_place places[GROUPS][TRMA_MOVE_PLACE_TOGETHER];
     /* Fibonacci hashing (Knuth 6.4): the upper bits of the product depend on all of the address. */
     const uint64_t mixed = ((uint64_t)to + 3 * (uint64_t)from) * UINT64_C(0x9E3779B97F4A7C15);
 
-    return &places[(mixed >> 32) % TRMA_MOVE_PLACE_COUNT];
+    return places[(mixed >> 32) % GROUPS];
 }
 
 static bool is_of(const struct trma_move_place *place, uintptr_t to, uintptr_t from) {
@@ -43,15 +54,34 @@ static bool is_of(const struct trma_move_place *place, uintptr_t to, uintptr_t f
 }
 
 struct trma_move_place *trma_move_place_find(uintptr_t to, uintptr_t from) {
-    struct trma_move_place *place = slot_of(to, from);
+    struct trma_move_place *group = group_of(to, from);
 
-    return is_of(place, to, from) ? place : NULL;
+    for (int i = 0; i < TRMA_MOVE_PLACE_TOGETHER; i++) {
+        if (is_of(&group[i], to, from)) {
+            return &group[i];
+        }
+    }
+    return NULL;
+}
+
+/* The one of its group that was not used for longest. */
+static struct trma_move_place *oldest_of(struct trma_move_place *group) {
+    const unsigned now = get(&runs);
+    struct trma_move_place *oldest = group;
+
+    for (int i = 1; i < TRMA_MOVE_PLACE_TOGETHER; i++) {
+        if (now - get(&group[i].used) > now - get(&oldest->used)) {
+            oldest = &group[i];
+        }
+    }
+    return oldest;
 }
 
 struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
-    struct trma_move_place *place = slot_of(to, from);
+    struct trma_move_place *place = trma_move_place_find(to, from);
 
-    if (!is_of(place, to, from)) {
+    if (!place) {
+        place = oldest_of(group_of(to, from));
         atomic_store_explicit(&place->to, to, memory_order_relaxed);
         atomic_store_explicit(&place->from, from, memory_order_relaxed);
         atomic_store_explicit(&place->is_long, false, memory_order_relaxed);
@@ -62,6 +92,7 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
         set(&place->looked, 0);
         set(&place->left, 0);
         set(&place->same, 0);
+        note_use(place);
     }
     return place;
 }
@@ -77,7 +108,7 @@ static enum way other_than(enum way way) {
     return way == PAST ? THROUGH : PAST;
 }
 
-/* Runs until the next look at the other way. */
+/* Runs until the next look at the other way. A pace is 0 only if another thread begins anew just now. */
 static unsigned patience(const struct trma_move_place *place, enum way best) {
     const uint64_t own = get(&place->pace[best]);
     const uint64_t other = get(&place->pace[other_than(best)]);
@@ -118,6 +149,7 @@ static bool is_long_one(const struct trma_move_place *place) {
 }
 
 bool trma_move_place_begin(struct trma_move_place *place) {
+    note_use(place);
     if (is_long_one(place)) {
         return true;
     }

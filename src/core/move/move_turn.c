@@ -9,7 +9,8 @@
 
 enum { LINE = 64 };
 
-/* Bytes of an end: `end` if the second cache has room for both sides. */
+/* Bytes of an end: `end` if the second cache has room for both sides. Whole lines: no line belongs to two
+ * parts of a stretch that begins with one. */
 static size_t end_of(size_t size, size_t end) {
     const size_t cache = trma_node_cache_second_bytes();
 

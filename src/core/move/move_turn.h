@@ -11,8 +11,9 @@
  * begins at the other end has pushed it out before he gets to it. Measured (bench latency, AMD EPYC with
  * 48 KiB and 1 MiB, the same buffer again and again): puts and gets of 64 KiB in 0.83-0.87 of the time, of
  * 1 MiB in 0.86-0.91, accumulates of 64 KiB in 0.88, of 1 MiB in 0.80 in some launches and nothing won in
- * others. On an Intel Xeon with 2 MiB of second cache, of which an end is three eighths: 2 MiB in 0.73 to
- * 0.82 of Open MPI's time, 4 MiB in 0.84 to 0.93 (with ends of 256 KiB 0.87 to 0.99, and 0.89 to 0.98).
+ * others. On an Intel Xeon with 2 MiB of second cache, of which an end is three eighths: puts and gets of
+ * 2 MiB in 0.76 to 0.81 of Open MPI's time, of 4 MiB in 0.88 to 0.92 (before, with ends of 256 KiB and every
+ * run through the caches, 0.87 to 0.99, and 0.89 to 0.98).
  *
  * Three parts, to be gone through as [high, size), [low, high), [0, low), each from its first byte to its
  * last. Where it is to be gone through at once, low and high are the size: the first two parts are empty.

@@ -137,7 +137,7 @@ static void test_the_machine_changes(void **state) {
     struct trma_move_place *place = new_place();
 
     (void)state;
-    (void)past_of(place, 1000, SLOW, far_slower);
+    (void)past_of(place, TRMA_MOVE_PLACE_WAIT_MOST / 2, SLOW, far_slower); /* no look is near */
     (void)past_of(place, SOON, far_slower, SLOW);
     assert_in_range(past_of(place, SOON, far_slower, SLOW), SOON - SETTLING, SOON);
     (void)past_of(place, SOON, SLOW, far_slower);
@@ -146,6 +146,17 @@ static void test_the_machine_changes(void **state) {
     assert_in_range(past_of(place, SOON, SLOW, SLOW / 4), SOON - SETTLING, SOON);
     (void)past_of(place, LATER, SLOW / 16, SLOW / 4);
     assert_in_range(past_of(place, SOON, SLOW / 16, SLOW / 4), 0, SETTLING);
+}
+
+/* One look that finds it much faster is enough. */
+static void test_by_the_next_look(void **state) {
+    enum { SOON = 40, LATER = TRMA_MOVE_PLACE_WAIT_MOST + SOON };
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    (void)past_of(place, SOON, SLOW, far_slower);
+    (void)past_of(place, LATER, SLOW, SLOW / 4);
+    assert_in_range(past_of(place, SOON, SLOW, SLOW / 4), SOON - SETTLING, SOON);
 }
 
 /* A run that finds nothing in the cache, or whose process was put to sleep meanwhile, decides nothing. */
@@ -231,8 +242,8 @@ int main(void) {
         cmocka_unit_test(test_both_are_tried),      cmocka_unit_test(test_a_change_is_not_measured),
         cmocka_unit_test(test_the_faster_one_wins), cmocka_unit_test(test_the_machine_changes),
         cmocka_unit_test(test_a_single_slow_run),   cmocka_unit_test(test_runs_are_timed),
-        cmocka_unit_test(test_several_are_kept),    cmocka_unit_test(test_a_long_one),
-        cmocka_unit_test(test_a_short_one),
+        cmocka_unit_test(test_several_are_kept),    cmocka_unit_test(test_by_the_next_look),
+        cmocka_unit_test(test_a_long_one),          cmocka_unit_test(test_a_short_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

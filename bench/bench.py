@@ -75,7 +75,7 @@ def run_experiment(experiment, options, benchmarks, hosts, machine, titles):
     for launch in range(1 if experiment.under else options.launches):
         for place, pin in places.items():
             parts += [[job] for job in limit_jobs(experiment, launch, options.quick, pin, place)]
-        parts += campaign.alternate(hosts, (launch,), jobs_of)
+        parts += campaign.alternate(hosts, (launch,), jobs_of, experiment.variants)
     runs.pending = [job for part in parts for job in part]
     for job in runs.pending:
         command_of(job, options.with_command)

@@ -10,18 +10,19 @@ import time
 
 import runner
 from machine import same_machine, with_hosts_of
-from runner import ALONE, WITH
+from runner import ALONE, ITSELF
 
 
 BUSY = "the machine was busy"
+HOSTS_OWN = (ALONE, *ITSELF)  # variants without TrueRMA: what goes wrong is a fact about the host
 
 
-def alternate(hosts, launches, jobs_of):
-    """The jobs of every launch, part by part of the experiment, host by host, alone and with TrueRMA in turns: peers run as
-    near to each other as can be. `jobs_of(host, variant, launch)` gives a list, as long for all. A list of jobs for each
+def alternate(hosts, launches, jobs_of, variants):
+    """The jobs of every launch, part by part of the experiment, host by host, variant by variant (alone, with TrueRMA): peers
+    run as near to each other as can be. `jobs_of(host, variant, launch)` gives a list, as long for all. A list of jobs for each
     part of each launch."""
     return [list(part) for launch in launches
-            for part in zip(*(jobs_of(host, variant, launch) for host in hosts for variant in (ALONE, WITH)))]
+            for part in zip(*(jobs_of(host, variant, launch) for host in hosts for variant in variants))]
 
 
 def wait_for_quiet(limit_s):
@@ -177,13 +178,13 @@ class Campaign:
     @staticmethod
     def _is_settled(job, outcome):
         """Whether an outcome need not be measured again: what goes wrong with a host alone is a fact about it."""
-        return not outcome.busy and (outcome.status == "ok" or job.variant == ALONE)
+        return not outcome.busy and (outcome.status == "ok" or job.variant in HOSTS_OWN)
 
     def _to_be_repeated(self, outcomes):
         """Of jobs that ran at the same time, those to be run again, and why: all but hosts that crash every time."""
         for job, outcome in outcomes.items():
             self.measured[dataclasses.replace(job, launch=0)] = outcome.seconds
-        crashed = [job for job, outcome in outcomes.items() if outcome.status == "crash" and job.variant == ALONE]
+        crashed = [job for job, outcome in outcomes.items() if outcome.status == "crash" and job.variant in HOSTS_OWN]
         for job in crashed:
             self.crashes[job.name()] = self.crashes.get(job.name(), 0) + 1
         once = [job for job in crashed if self.crashes[job.name()] == 1]
@@ -194,7 +195,7 @@ class Campaign:
 
     def _note_failure(self, job, outcome):
         """A host that is wrong, hangs or crashes by itself is a fact about it; everything else that goes wrong is an error."""
-        if outcome.status == "failed" or (outcome.status != "ok" and job.variant != ALONE):
+        if outcome.status == "failed" or (outcome.status != "ok" and job.variant not in HOSTS_OWN):
             self.failures.append((job, outcome))
             self.progress.clear()
             print(f"FAILED: {job.name()}: {outcome.message}", file=sys.stderr)

@@ -4,7 +4,7 @@ all of them in full."""
 
 import dataclasses
 
-from runner import ALONE, LIMIT, Job
+from runner import ALONE, ITSELF, LIMIT, WITH, Job
 
 SMALL = "8,1K,8K"
 PROFILED = ("latency", "rate")  # the experiments whose cells are profiled where they missed
@@ -33,6 +33,7 @@ class Experiment:
     placements: bool = False  # also with the ranks on each kind of pair of CPUs that the machine has
     under: str = ""  # a simulator that counts: once is enough, and the clock does not matter
     in_turns: bool = False  # hosts and variants run at the same time, and the machine is one's at a time
+    variants: tuple = (ALONE, WITH)  # how each host runs
 
 
 def _ranks(program, counts, *args):
@@ -43,11 +44,19 @@ def _profile(program, mode, op, size, *args):
     return program, 2, ("--mode", mode, "--op", op, "--size", size, *args, "--flavour", "allocate", "--budget-ms", "1500")
 
 
+SKEW = (("skew", 2, ("--budget-ms", "5000", *WARM)),)  # some ten epochs of half a second
+LATENCY = tuple(("latency", 2, ("--op", ops, "--mode", mode, *SHORT, *WARM))
+                for ops, modes in (("put,get", ("pscw", "fence", "lock", "lock_shared", "lock_all")),
+                                   ("accumulate,fetch_and_op,compare_and_swap", ("pscw", "fence", "lock", "lock_all")))
+                for mode in modes)
+RATE = (*(("rate", 2, ("--mode", mode, *SHORT, *WARM)) for mode in ("pscw", "lock_all")),
+        ("rate", 2, ("--mode", "lock_all", "--size", "8", "--values", "1024", *SHORT, *WARM)))
+
 EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "skew", "Process skew: the origin's epoch while the target multiplies matrices",
         quick=(("skew", 2, ("--budget-ms", "250")),),
-        full=(("skew", 2, ("--budget-ms", "5000", *WARM)),),  # some ten epochs of half a second
+        full=SKEW,
         limit=("--mode", "skew,memcpy", "--size", "256K", "--budget-ms", "5000"),
         quick_limit=("--mode", "skew", "--budget-ms", "150"), in_turns=True, timeout_s=60),
     Experiment(
@@ -61,11 +70,7 @@ EXPERIMENTS = {e.name: e for e in (
                                "--reps", "15", "--budget-ms", "15")),
                ("latency", 2, ("--mode", "lock_all", "--op", "fetch_and_op,compare_and_swap,accumulate",
                                "--size", "8", "--reps", "15", "--budget-ms", "15"))),
-        full=tuple(("latency", 2, ("--op", ops, "--mode", mode, *SHORT, *WARM))
-                   for ops, modes in (("put,get", ("pscw", "fence", "lock", "lock_shared", "lock_all")),
-                                      ("accumulate,fetch_and_op,compare_and_swap",
-                                       ("pscw", "fence", "lock", "lock_all")))
-                   for mode in modes),
+        full=LATENCY,
         limit=("--mode", "exchange,memcpy,update,cma"),
         quick_limit=("--mode", "exchange", "--op", "put,get", "--size", SMALL, "--budget-ms", "60"), in_turns=True, timeout_s=240, placements=True),
     Experiment(
@@ -75,8 +80,7 @@ EXPERIMENTS = {e.name: e for e in (
         crowd_limit=("--mode", "fan_in,barrier", "--values", "3,7,15"), in_turns=True, timeout_s=120),
     Experiment(
         "rate", "Bandwidth of 32 operations per epoch, and message rate",
-        full=(*(("rate", 2, ("--mode", mode, *SHORT, *WARM)) for mode in ("pscw", "lock_all")),
-              ("rate", 2, ("--mode", "lock_all", "--size", "8", "--values", "1024", *SHORT, *WARM))),
+        full=RATE,
         limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), in_turns=True, timeout_s=240),
     Experiment(
         "sync", "Cost of synchronisation without data",
@@ -124,6 +128,10 @@ EXPERIMENTS = {e.name: e for e in (
                                           ("lock_all", "accumulate", "256K"), ("lock", "accumulate", "1M"),
                                           ("lock_all", "fetch_and_op", "8"), ("lock", "put", "8"), ("pscw", "put", "8"),
                                           ("pscw", "put", "256K"), ("fence", "put", "8"))), under="perf"),
+    Experiment(
+        "itself", "How far chance goes: a host MPI alone against itself",
+        full=tuple((program, ranks, (*args, "--flavour", "allocate")) for program, ranks, args in (*SKEW, *LATENCY, *RATE)),
+        in_turns=True, timeout_s=240, variants=ITSELF),
     Experiment(
         "misses", "Cache misses of k origins that put into one target",
         full=tuple(("count", 3, ("--mode", "aggregate", "--flavour", flavour, "--size", size, "--values", str(calls)))

@@ -4,11 +4,11 @@
 import dataclasses
 import statistics
 
-from runner import ALONE, FAR, LIMIT, SLOW, WITH, best_of
+from runner import ALONE, FAR, ITSELF, LIMIT, SLOW, WITH, best_of
 
 # What distinguishes cells; all other numbers of a cell are results.
 IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
-            "comp_percent", "puts", "calls", "threads")
+            "comp_percent", "puts", "calls", "threads", "of")
 FLAVOURS = (("create", "created"), ("allocate", "allocated"))
 
 
@@ -27,8 +27,9 @@ BESIDE = ("exchange", "memcpy", "update")  # cells that are a limit, sampled in 
 
 
 def bench_of(job):
-    """What the cells of a stored job are called: a profile counts as one, whatever program it is of."""
-    return "profile" if job.get("under") == "perf" else job["program"]
+    """What the cells of a stored job are called: a profile counts as one, whatever program it is of, and so does what is
+    compared with itself."""
+    return "profile" if job.get("under") == "perf" else "itself" if job["variant"] in ITSELF else job["program"]
 
 
 @dataclasses.dataclass

@@ -42,6 +42,7 @@ SIMULATORS = {
     "perf": ["perf", "record", "--quiet", "--freq=4000", "--delay=700", f"--output={PROFILE}"],
 }
 ALONE, WITH, LIMIT = "alone", "with", "limit"  # variants; limit: by hand, without MPI
+ITSELF = ("once", "again")  # variants of a host alone that is compared with itself
 
 # Other processes' CPU time that a measurement bears: a part of one core, and the ticks that the kernel counts in.
 BUSY_SHARE = 0.10
@@ -296,6 +297,8 @@ def run(job, with_command, build=BUILD):
 def outcome_of(job, ended):
     cells = parse_cells(ended.output)
     outcome = Outcome("ok", ended.seconds, ended.other_cores, ended.busy and not job.under, cells)
+    for cell in cells if job.variant in ITSELF else []:
+        cell.update(of=cell["bench"], bench="itself")
     for cell in cells if job.under else []:
         cell.update(counted(ended.output))
         if job.under == "perf":

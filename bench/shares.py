@@ -6,7 +6,7 @@ import math
 import statistics
 
 from results import FLAVOURS, cells_with, fits
-from runner import ALONE, WITH
+from runner import ALONE, ITSELF, WITH
 
 BENCHES = ("latency", "rate", "contend", "sync", "aggregate")  # in which less time is better
 
@@ -54,6 +54,15 @@ def missed_cells(results, hosts):
     worst = {identity: max((share for host, share in shares.items() if host in hosts), default=0)
              for identity, shares in allocated_shares(results).items()}
     return [dict(identity) for identity in sorted(worst, key=worst.get, reverse=True) if worst[identity] > 1]
+
+
+def chances(results, host, fields):
+    """By what factor two runs of the host alone differ in a cell, the first of them over the second; None where that was not
+    measured."""
+    own = {"bench": "itself", **{name: number for name, number in fields.items() if name not in ("bench", "of")},
+           "of": fields.get("of", fields["bench"])}
+    once, again = (results.exactly(host, variant, own) for variant in ITSELF)
+    return once.of() / again.of() if near(once) and near(again) else None
 
 
 def beside(value):

@@ -4,7 +4,7 @@
 from experiments import COUNTED_CALLS, COUNTED_EPOCHS, EXPERIMENTS
 from results import FLAVOURS, Table, cells_with, numbers_of, ratio_text, time_text, value_text
 from runner import ALONE, WITH
-from shares import allocated_shares
+from shares import allocated_shares, chances
 
 OPERATIONS = {"put": "put", "get": "get", "fetch_and_op": "fetch_and_op", "compare_and_swap": "compare_and_swap",
               "accumulate": "accumulate"}
@@ -287,6 +287,32 @@ def profile_tables(results, titles):
                   without_last_rule(rows), 8)]
 
 
+def itself_text(ratios):
+    if not ratios:
+        return "–"
+    return f"{min(ratios):.2f}-{max(ratios):.2f}, {sum(ratio <= 1 for ratio in ratios)} of {len(ratios)}"
+
+
+def itself_tables(results, titles):
+    """A line per group of cells, as where the best MPI is compared with."""
+    groups, everything = {}, {}
+    for fields in cells_with(results, bench="itself", flavour="allocate"):
+        if fields.get("side") == "target":
+            continue
+        group = (fields["of"], MODES.get(fields.get("mode"), ""), OPERATIONS.get(fields.get("op"), ""))
+        for host in titles:
+            if (ratio := chances(results, host, fields)) is not None:
+                groups.setdefault(group, {}).setdefault(host, []).append(ratio)
+                everything.setdefault(host, []).append(ratio)
+    rows = [[*group, *(itself_text(ratios.get(host)) for host in titles)] for group, ratios in groups.items()]
+    if rows:
+        rows.append(["all", "", "", *(itself_text(everything.get(host)) for host in titles)])
+    return [Table(EXPERIMENTS["itself"].title, "the same program on the same host twice, without TrueRMA, in turns as everything else, on "
+                  "allocated windows: the time of one over that of the other, the lowest and the highest cell, and in how many the one "
+                  "that stands for TrueRMA takes as little as the other",
+                  ["experiment", "synchronisation", "operation", *titles.values()], rows, 3)]
+
+
 def misses_tables(results, titles):
     """By the processor's own counters where it lets them be read, else by the simulated ones."""
     rows, simulated = [], []
@@ -417,7 +443,7 @@ def tables_of(name, results, titles):
     titles = attempted_titles(name, results, titles)
     special = {"skew": skew_tables, "stall": stall_tables, "latency": latency_tables,
                "oversubscribed": oversubscribed_tables, "adopt": adopt_tables, "instructions": instructions_tables,
-               "misses": misses_tables, "profile": profile_tables}
+               "misses": misses_tables, "profile": profile_tables, "itself": itself_tables}
     if name in special:
         return special[name](results, titles)
     return generic_tables(results, titles, name)

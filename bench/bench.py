@@ -6,6 +6,7 @@ goes on where it was; what was measured on a busy machine is measured again, and
 
 import argparse
 import shutil
+import signal
 import sys
 
 import campaign
@@ -138,6 +139,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what runs is ended, and no pipes are left behind
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 
 from results import FLAVOURS, Table, fits, value_text
 from runner import WITH
-from shares import beside, beside_cells, cells_of, chances, geometric, near
+from shares import beside, beside_cells, cells_of, chances, geometric, limit_us, near
 from tables import BY_LOCKS, COPIES, LARGE, MODES, OPERATIONS, size_text
 from wanted import wanted_tables
 
@@ -23,6 +23,12 @@ def share_by_limits(values, best):
     difference that the machine made."""
     times = [times for value in values if (times := beside(value))]
     return f"{max(times) / beside(best):.2f}" if times and beside(best) else "–"
+
+
+def limit_text(results, titles, fields, best):
+    """The limit's time as a share of the best's."""
+    limit = limit_us(results, list(titles), fields)
+    return f"{limit / best.of():.2f}" if limit else "–"
 
 
 def chance_text(results, titles, fields):
@@ -52,7 +58,8 @@ def best_tables(results, titles):
         if any(share > 1 for share in shares.values()):
             slower.append([name_of(fields), titles[best], value_text(value),
                            *(f"{shares[c]:.2f}" if c in shares else "–" for c in columns),
-                           share_by_limits(ours.values(), value), chance_text(results, titles, fields)])
+                           share_by_limits(ours.values(), value), limit_text(results, titles, fields, value),
+                           chance_text(results, titles, fields)])
     everything = groups.pop(("all", "", ""), {})
     rows = [[*group, *(share_text(shares.get(column)) for column in columns)] for group, shares in groups.items()]
     rows.append(["all", "", "", *(share_text(everything.get(column)) for column in columns)])
@@ -64,9 +71,9 @@ def best_tables(results, titles):
     return [Table("Against the best MPI alone", f"{note}; geometric mean over the cells, in brackets the worst",
                   ["experiment", "synchronisation", "operation", *head], rows, 3),
             Table("Against the best MPI alone: cells that are slower", f"{note}; then the worst of them when every time is told "
-                  "in multiples of that of the limit in the same launch (the exchange by hand, memcpy, a loop of sums), where there is one; "
-                  "last, by what factor two runs of one host alone differ in the cell, of all hosts the largest",
-                  ["cell", "best alone", "its time", *head, "by limits", "by chance"], slower, 2)]
+                  "in multiples of that of the limit in the same launch (the exchange by hand, memcpy, a loop of sums), and the limit's own share, "
+                  "where there is one; last, by what factor two runs of one host alone differ in the cell, of all hosts the largest",
+                  ["cell", "best alone", "its time", *head, "by limits", "the limit", "by chance"], slower, 2)]
 
 
 def hot_tables(results, titles):

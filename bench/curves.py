@@ -10,7 +10,8 @@ from matplotlib.ticker import NullFormatter, ScalarFormatter
 from plots import LIMIT_COLOUR, legend, svg_of, time_axis, variant_style
 from results import FLAVOURS, numbers_of
 from runner import ALONE, WITH
-from tables import MODES, TOLD, size_text
+from shares import TOLD
+from tables import MODES, size_text
 
 OVERLAPPED_PERCENT = 100  # of the communication's time: what is computed meanwhile
 

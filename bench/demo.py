@@ -4,6 +4,7 @@
 minutes: tables on the terminal, and build/demo/index.html with plots."""
 
 import argparse
+import signal
 import sys
 import time
 
@@ -123,6 +124,7 @@ def finish(options, store, runs, machine, titles, names, skipped):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what runs is ended, and no pipes are left behind
     try:
         sys.exit(main())
     except KeyboardInterrupt:

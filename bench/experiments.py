@@ -131,6 +131,8 @@ EXPERIMENTS = {e.name: e for e in (
     Experiment(
         "itself", "How far chance goes: a host MPI alone against itself",
         full=tuple((program, ranks, (*args, "--flavour", "allocate")) for program, ranks, args in (*SKEW, *LATENCY, *RATE)),
+        limit=("--mode", "exchange_places", "--op", "put,get,fetch_and_op,compare_and_swap", "--size", "8,64,512,4K", "--reps", "64",
+               "--budget-ms", "250"),
         in_turns=True, timeout_s=240, variants=ITSELF),
     Experiment(
         "misses", "Cache misses of k origins that put into one target",

@@ -67,8 +67,10 @@ class Results:
 
     @staticmethod
     def _choose(value, nearest, fastest):
-        """Of a limit the lowest launch counts; of others those that were measured while the CPUs were near, and of
-        these those with the cores to themselves. Slow ones are still compared: left out, a fast peer would be missed."""
+        """Of a limit the lowest launch counts; of what was measured in turns every launch: what it is compared with saw the same
+        machine in each, and how long a word takes is chance as well, by the line that it lies in. Of others those count that were
+        measured while the CPUs were near, and of these those with the cores to themselves. Slow ones are still compared: left
+        out, a fast peer would be missed."""
         if value.launches[0]["bench"] == "limit":
             value.launches = [min(value.launches, key=lambda cell: cell["median_us"])]
             return
@@ -79,7 +81,8 @@ class Results:
         value.far = not near
         quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * fastest]
         value.slow = not quiet
-        value.launches = quiet or near or value.launches
+        if not value.in_turns:
+            value.launches = quiet or near or value.launches
 
     def _add(self, job, outcome):
         self.attempted.add((job["host"], bench_of(job)))

@@ -104,7 +104,8 @@ def command_of(job, with_command, build=BUILD):
 
 
 # A virtual machine's CPUs may be moved about beneath it. Launches in which a word took so many times the shortest time from
-# one to the other, as the programs measure it around every cell, are left out where there are others.
+# one to the other, as the programs measure it around every cell, are left out where there are others, but for what was
+# measured in turns.
 FAR = 1.5
 # And it shares its cores with other tenants: launches in which a piece of work that fills a core took so many times the
 # shortest time are left out likewise.

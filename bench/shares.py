@@ -5,9 +5,10 @@ sampled in turns with it."""
 import math
 import statistics
 
-from results import FLAVOURS, cells_with, fits
+from results import BESIDE, FLAVOURS, cells_with, fits
 from runner import ALONE, ITSELF, WITH
 
+TOLD = ("pscw", "fence")  # the synchronisations that tell the target
 BENCHES = ("latency", "rate", "contend", "sync", "aggregate")  # in which less time is better
 
 
@@ -54,6 +55,22 @@ def missed_cells(results, hosts):
     worst = {identity: max((share for host, share in shares.items() if host in hosts), default=0)
              for identity, shares in allocated_shares(results).items()}
     return [dict(identity) for identity in sorted(worst, key=worst.get, reverse=True) if worst[identity] > 1]
+
+
+def limit_us(results, hosts, fields):
+    """What a cell takes by hand, or within one process, as it was sampled in turns with it: the median over the launches of
+    all programs that did; where none did, and the target is told, the median over the places of cache lines; else None. An
+    epoch between fences is the same by hand as one of post and start."""
+    where = dict(fields, mode="pscw") if fields.get("mode") == "fence" else fields
+    values = (results.exactly(host, variant, dict(where, flavour=flavour))
+              for host in hosts for variant in (ALONE, WITH) for flavour in BESIDE)
+    times = [cell["median_us"] for value in values if value for cell in value.launches]
+    if times:
+        return statistics.median(times)
+    if fields["bench"] != "latency" or fields["mode"] not in TOLD:
+        return None
+    places = results.limit(mode="exchange_places", op=fields["op"], size=fields["size"])
+    return places.of() if places else None
 
 
 def chances(results, host, fields):

@@ -4,7 +4,7 @@
 from experiments import COUNTED_CALLS, COUNTED_EPOCHS, EXPERIMENTS
 from results import FLAVOURS, Table, cells_with, numbers_of, ratio_text, time_text, value_text
 from runner import ALONE, WITH
-from shares import allocated_shares, chances
+from shares import TOLD, allocated_shares, chances
 
 OPERATIONS = {"put": "put", "get": "get", "fetch_and_op": "fetch_and_op", "compare_and_swap": "compare_and_swap",
               "accumulate": "accumulate"}
@@ -23,7 +23,6 @@ COPIES = ("put", "get")
 BY_LOCKS, LARGE = ("lock", "lock_shared", "lock_all"), 64 << 10  # what is compared with a memcpy, or sums, in turns
 COPY_HEAD = ["by hand", "memcpy"]
 LIMIT_HEAD = ["by hand", "memcpy, update"]
-TOLD = ("pscw", "fence")  # the synchronisations that tell the target
 
 
 def limit_columns(results, op, size, field="median_us", told=False, **where):
@@ -310,7 +309,19 @@ def itself_tables(results, titles):
     return [Table(EXPERIMENTS["itself"].title, "the same program on the same host twice, without TrueRMA, in turns as everything else, on "
                   "allocated windows: the time of one over that of the other, the lowest and the highest cell, and in how many the one "
                   "that stands for TrueRMA takes as little as the other",
-                  ["experiment", "synchronisation", "operation", *titles.values()], rows, 3)]
+                  ["experiment", "synchronisation", "operation", *titles.values()], rows, 3), *places_tables(results)]
+
+
+def places_tables(results):
+    """By what cache lines it uses."""
+    rows = []
+    for fields in cells_with(results, bench="limit", mode="exchange_places"):
+        value = results.limit(mode="exchange_places", op=fields["op"], size=fields["size"])
+        rows.append([OPERATIONS[fields["op"]], size_text(fields["size"]),
+                     *(time_text(value.of(name)) for name in ("min", "p10", "median_us", "p90"))])
+    return [Table("How far chance goes: the exchange by hand in 64 places", "a copy, a flag and a poll in memory that two processes share, "
+                  "one way, with flags and data in other cache lines each time: each line has its home in another part of the processor, and nobody "
+                  "can choose", ["operation", "size", "lowest", "a tenth below", "median", "a tenth above"], rows, 2)] if rows else []
 
 
 def misses_tables(results, titles):

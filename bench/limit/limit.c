@@ -11,7 +11,7 @@
 static const struct bench_program program = {
     .name = "limit",
     .summary = "the limits: by hand over shared memory, within one process, CMA",
-    .modes = "exchange,memcpy,update,cma,skew,overlap",
+    .modes = "exchange,exchange_places,memcpy,update,cma,skew,overlap",
     .ops = LIMIT_TRANSFER_OPS,
     .sizes = "8,64,512,1K,4K,8K,32K,64K,256K,1M,4M",
     .values = "0,32,64,128,256,512",
@@ -22,6 +22,7 @@ static const struct bench_program program = {
 static void serve(struct limit_process *process) {
     for (int done = 0;; done++) {
         const struct limit_order *order = limit_order_wait(process, done);
+        limit_place_choose(process, order->place);
         switch (order->task) {
         case LIMIT_EXCHANGE:
             limit_transfer_serve(process, order);

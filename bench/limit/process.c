@@ -14,9 +14,10 @@ void limit_processes_begin(struct limit_process *process, size_t bytes, const ch
                            void (*serve)(struct limit_process *process)) {
     *process = (struct limit_process){.control = limit_memory_share(sizeof(struct limit_control))};
     for (int i = 0; i < 2; i++) {
-        process->window[i] = limit_memory_share(bytes);
-        memset(process->window[i], 0, bytes); /* no first touch is measured */
+        process->shared[i] = limit_memory_share(bytes + LIMIT_PLACES * LIMIT_LINE);
+        memset(process->shared[i], 0, bytes + LIMIT_PLACES * LIMIT_LINE); /* no first touch is measured */
     }
+    limit_place_choose(process, 0);
     process->other = limit_process_fork(pin, 1);
     process->me = process->other == 0 ? 1 : 0;
     if (process->me == 0 && bench_pin(pin, 0) != 0)
@@ -48,6 +49,12 @@ const struct limit_order *limit_order_wait(struct limit_process *process, int do
     while (atomic_load_explicit(&process->control->orders, memory_order_acquire) == done)
         usleep(50);
     return &process->control->order;
+}
+
+void limit_place_choose(struct limit_process *process, int place) {
+    process->place = place;
+    for (int i = 0; i < 2; i++)
+        process->window[i] = process->shared[i] + (size_t)place * LIMIT_LINE;
 }
 
 void limit_meet(struct limit_process *process) {

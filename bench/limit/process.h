@@ -16,7 +16,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { LIMIT_LINE = 128 /* two cache lines: neighbours are fetched in pairs */ };
+enum {
+    LIMIT_LINE = 128, /* two cache lines: neighbours are fetched in pairs */
+    LIMIT_PLACES = 64 /* where words and data may lie */
+};
 
 enum limit_operation { LIMIT_PUT, LIMIT_GET, LIMIT_ACCUMULATE, LIMIT_FETCH_AND_OP, LIMIT_COMPARE_AND_SWAP };
 
@@ -30,11 +33,13 @@ struct limit_order {
     long iterations;   /* of an exchange or of epochs; n of skew */
     bool communicates; /* of overlap */
     double compute_us; /* of overlap: what process 1 computes in each epoch */
+    int place;         /* of the flags and the data */
 };
 
 struct limit_control {
-    _Alignas(LIMIT_LINE) _Atomic uint64_t flag[2][LIMIT_LINE / sizeof(uint64_t)]; /* [who waits for it][0] */
-    _Alignas(LIMIT_LINE) atomic_int orders;                                       /* given so far */
+    /* [place][who waits for it][0] */
+    _Alignas(LIMIT_LINE) _Atomic uint64_t flag[LIMIT_PLACES][2][LIMIT_LINE / sizeof(uint64_t)];
+    _Alignas(LIMIT_LINE) atomic_int orders; /* given so far */
     struct limit_order order;
     atomic_long wrong;     /* words that process 1 found wrong */
     double us;             /* what an iteration of the last order took process 1, by its own clock */
@@ -45,7 +50,9 @@ struct limit_process {
     struct limit_control *control;
     int me;
     pid_t other;               /* process 1, in process 0 */
-    char *window[2];           /* each process's shared part */
+    char *shared[2];           /* each process's shared part */
+    char *window[2];           /* where the data lies in it */
+    int place;                 /* likewise, and the flags */
     char *buffer;              /* private */
     uint64_t sequence;         /* of the flags: both count the same steps */
     uint64_t issued, received; /* operations since the data was prepared */
@@ -66,15 +73,20 @@ void limit_order_give(struct limit_process *process, const struct limit_order *o
 /* Process 1: the next order, `done` being those that were carried out. */
 const struct limit_order *limit_order_wait(struct limit_process *process, int done);
 
+/* Both processes, each for itself: where flags and data lie from now on, one of LIMIT_PLACES. Other cache
+ * lines are at home elsewhere in the machine, and take another time from one core to the other. */
+void limit_place_choose(struct limit_process *process, int place);
+
 /* Tells process `whose` that this one has come to its current step. Orders what was written before. */
 static inline void limit_flag_raise(struct limit_process *process, int whose) {
-    atomic_store_explicit(&process->control->flag[whose][0], process->sequence, memory_order_release);
+    atomic_store_explicit(&process->control->flag[process->place][whose][0], process->sequence,
+                          memory_order_release);
 }
 
 /* Polls until the other process has come to this one's current step. */
 static inline void limit_flag_wait(struct limit_process *process) {
-    while (atomic_load_explicit(&process->control->flag[process->me][0], memory_order_acquire) <
-           process->sequence)
+    while (atomic_load_explicit(&process->control->flag[process->place][process->me][0],
+                                memory_order_acquire) < process->sequence)
         ;
 }
 

@@ -8,10 +8,13 @@
 #include <string.h>
 #include <sys/uio.h>
 
-enum way { WAY_EXCHANGE, WAY_MEMCPY, WAY_UPDATE, WAY_CMA };
+enum way { WAY_EXCHANGE, WAY_EXCHANGE_PLACES, WAY_MEMCPY, WAY_UPDATE, WAY_CMA };
 
-static const char *const ways[] = {
-    [WAY_EXCHANGE] = "exchange", [WAY_MEMCPY] = "memcpy", [WAY_UPDATE] = "update", [WAY_CMA] = "cma"};
+static const char *const ways[] = {[WAY_EXCHANGE] = "exchange",
+                                   [WAY_EXCHANGE_PLACES] = "exchange_places",
+                                   [WAY_MEMCPY] = "memcpy",
+                                   [WAY_UPDATE] = "update",
+                                   [WAY_CMA] = "cma"};
 static const char *const operations[] = {[LIMIT_PUT] = "put",
                                          [LIMIT_GET] = "get",
                                          [LIMIT_ACCUMULATE] = "accumulate",
@@ -24,6 +27,10 @@ static int place_of(const char *name, const char *const *names) {
     while (strcmp(names[place], name) != 0)
         place++;
     return place;
+}
+
+static bool is_exchange(enum way way) {
+    return way == WAY_EXCHANGE || way == WAY_EXCHANGE_PLACES;
 }
 
 static bool is_atomic(enum limit_operation operation) {
@@ -141,8 +148,9 @@ static void cma(struct limit_process *process, char *mine, bool put, size_t size
 static double sample(struct limit_process *process, enum way way, enum limit_operation operation, size_t size,
                      long iterations) {
     double start = bench_now_us();
-    if (way == WAY_EXCHANGE) {
+    if (is_exchange(way)) {
         limit_order_give(process, &(struct limit_order){.task = LIMIT_EXCHANGE,
+                                                        .place = process->place,
                                                         .operation = operation,
                                                         .size = size,
                                                         .iterations = iterations});
@@ -209,7 +217,7 @@ static double checked_sample(struct limit_process *process, enum way way, enum l
 static bool exists(enum way way, enum limit_operation operation, size_t size) {
     if (is_atomic(operation) && size != sizeof(uint64_t))
         return false;
-    return way == WAY_EXCHANGE || (way == WAY_UPDATE) != is_copy(operation);
+    return is_exchange(way) || (way == WAY_UPDATE) != is_copy(operation);
 }
 
 void limit_transfer_measure(struct limit_process *process, const struct bench_options *options,
@@ -229,8 +237,11 @@ void limit_transfer_measure(struct limit_process *process, const struct bench_op
     if (us * (double)iterations < sample_us)
         iterations = (long)(sample_us / us);
     samples.count = 0;
-    for (int i = 0; i < options->reps; i++)
+    for (int i = 0; i < options->reps; i++) {
+        limit_place_choose(process, way == WAY_EXCHANGE_PLACES ? i % LIMIT_PLACES : 0);
         bench_sample(&samples, checked_sample(process, way, operation, size, iterations));
+    }
+    limit_place_choose(process, 0);
     struct bench_cell cell = {
         .bench = "limit", .mode = mode, .op = op, .size = (long long)size, .ranks = 2, .bytes = (double)size};
     bench_print(&cell, &samples);

@@ -2,9 +2,10 @@
 /* One operation by hand, again and again.
  *
  * exchange: in turns: operate, store a flag; the other one polls it. Half a round trip, the limit of
- * latency's pscw cells. memcpy (put and get), update (accumulate, fetch_and_op, compare_and_swap): the same
- * within process 0, with nobody told. cma: process_vm_writev (put) or process_vm_readv (get) to and from
- * process 1, which sleeps. */
+ * latency's pscw cells. exchange_places: the same, but each sample with flags and data in another place, so
+ * that the spread of the samples is that of the cache lines. memcpy (put and get), update (accumulate,
+ * fetch_and_op, compare_and_swap): the same within process 0, with nobody told. cma: process_vm_writev (put)
+ * or process_vm_readv (get) to and from process 1, which sleeps. */
 #ifndef TRUERMA_BENCH_LIMIT_TRANSFERS_H
 #define TRUERMA_BENCH_LIMIT_TRANSFERS_H
 

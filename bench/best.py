@@ -8,6 +8,7 @@ from tables import BY_LOCKS, COPIES, LARGE, MODES, OPERATIONS, size_text
 from wanted import wanted_tables
 
 HOT_LIMIT = 1.15
+PAIRED = ("latency", "rate")  # two ranks with a core each, nobody contends
 
 
 def name_of(fields):
@@ -38,32 +39,32 @@ def chance_text(results, titles, fields):
 
 
 def best_tables(results, titles):
-    """What share of the best host's time TrueRMA takes: a line per group of cells, one for all of them and one for all by
-    the fastest sample, which other tenants of the machine disturb least, and the cells in which it is more than all of
-    it."""
+    """What share of the best host's time TrueRMA takes: a line per group of cells, one for those of two ranks, one for all and
+    one for all by the fastest sample, which other tenants of the machine disturb least, and the cells in which it is more than
+    all of it."""
     cells, hosts = cells_of(results, list(titles)), {}
     for _, _, _, ours in cells:
         hosts.update(dict.fromkeys(host for host, _ in ours))
     columns = [(host, flavour) for host in hosts for flavour, _ in FLAVOURS]
-    groups, slower, fastest = {}, [], {}
+    groups, slower, everything, paired, fastest = {}, [], {}, {}, {}
     for fields, best, value, ours in cells:
         shares = {column: ours[column].of() / value.of() for column in columns if column in ours}
         group = (fields["bench"], MODES.get(fields.get("mode"), fields.get("mode", "")),
                  OPERATIONS.get(fields.get("op"), ""))
         for column, share in shares.items():
             groups.setdefault(group, {}).setdefault(column, []).append(share)
-            groups.setdefault(("all", "", ""), {}).setdefault(column, []).append(share)
-        for column in shares:
+            everything.setdefault(column, []).append(share)
+            if fields["bench"] in PAIRED:
+                paired.setdefault(column, []).append(share)
             fastest.setdefault(column, []).append(ours[column].spread("min")[0] / value.spread("min")[0])
         if any(share > 1 for share in shares.values()):
             slower.append([name_of(fields), titles[best], value_text(value),
                            *(f"{shares[c]:.2f}" if c in shares else "–" for c in columns),
                            share_by_limits(ours.values(), value), limit_text(results, titles, fields, value),
                            chance_text(results, titles, fields)])
-    everything = groups.pop(("all", "", ""), {})
     rows = [[*group, *(share_text(shares.get(column)) for column in columns)] for group, shares in groups.items()]
-    rows.append(["all", "", "", *(share_text(everything.get(column)) for column in columns)])
-    rows.append(["all, by the fastest samples", "", "", *(share_text(fastest.get(column)) for column in columns)])
+    for title, of_columns in ((" and ".join(PAIRED), paired), ("all", everything), ("all, by the fastest samples", fastest)):
+        rows.append([title, "", "", *(share_text(of_columns.get(column)) for column in columns)])
     head = [f"{titles[host]}: {name}" for host in hosts for flavour, name in FLAVOURS]
     note = "TrueRMA's time as a share of that of the fastest MPI alone on allocated windows, by host and window"
     if not cells:

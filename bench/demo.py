@@ -53,7 +53,7 @@ def phase_plan(experiment, hosts):
     first = [host for host in hosts if host.endswith("pypi")] or hosts
     rest = [host for host in hosts if host not in first]
     def one_by_one(hosts, launch):
-        return [job for part in campaign.alternate(hosts, (launch,), jobs_of, (ALONE, WITH)) for job in part]
+        return [job for part in campaign.alternate(hosts, (launch,), jobs_of, experiment.variants) for job in part]
 
     return limit_jobs(experiment, 0, quick=True) + one_by_one(first, 0), one_by_one(rest, 0) + one_by_one(first, 1)
 

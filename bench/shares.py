@@ -76,8 +76,7 @@ def limit_us(results, hosts, fields):
 def chances(results, host, fields):
     """By what factor two runs of the host alone differ in a cell, the first of them over the second; None where that was not
     measured."""
-    own = {"bench": "itself", **{name: number for name, number in fields.items() if name not in ("bench", "of")},
-           "of": fields.get("of", fields["bench"])}
+    own = fields if fields["bench"] == "itself" else dict(fields, bench="itself", of=fields["bench"])
     once, again = (results.exactly(host, variant, own) for variant in ITSELF)
     return once.of() / again.of() if near(once) and near(again) else None
 

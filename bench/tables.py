@@ -293,7 +293,7 @@ def itself_text(ratios):
 
 
 def itself_tables(results, titles):
-    """A line per group of cells, as where the best MPI is compared with."""
+    """A line per group of cells; they are grouped as in the comparison with the best MPI."""
     groups, everything = {}, {}
     for fields in cells_with(results, bench="itself", flavour="allocate"):
         if fields.get("side") == "target":
@@ -313,15 +313,15 @@ def itself_tables(results, titles):
 
 
 def places_tables(results):
-    """By what cache lines it uses."""
+    """The exchange by hand, by the cache lines that it uses."""
     rows = []
     for fields in cells_with(results, bench="limit", mode="exchange_places"):
         value = results.limit(mode="exchange_places", op=fields["op"], size=fields["size"])
         rows.append([OPERATIONS[fields["op"]], size_text(fields["size"]),
                      *(time_text(value.of(name)) for name in ("min", "p10", "median_us", "p90"))])
     return [Table("How far chance goes: the exchange by hand in 64 places", "a copy, a flag and a poll in memory that two processes share, "
-                  "one way, with flags and data in other cache lines each time: each line has its home in another part of the processor, and nobody "
-                  "can choose", ["operation", "size", "lowest", "a tenth below", "median", "a tenth above"], rows, 2)] if rows else []
+                  "one way, with flags and data in other cache lines each time: each line has its home in another part of the processor",
+                  ["operation", "size", "lowest", "a tenth below", "median", "a tenth above"], rows, 2)] if rows else []
 
 
 def misses_tables(results, titles):

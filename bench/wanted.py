@@ -30,7 +30,7 @@ class Figure:
     numbers: Callable
     least: bool = False  # the limit is the least that is wanted, not the most
     form: str = "{:.2f}"
-    by_hand: Callable = None  # by_hand(measured): likewise, of what is possible without any MPI
+    by_hand: Callable = None  # by_hand(measured): likewise, of the plainest exchange without any MPI
 
     def meets(self, number):
         return number >= self.limit if self.least else number <= self.limit
@@ -72,7 +72,7 @@ def speeds(**wanted):
 
 
 def shares_by_hand(**wanted):
-    """The time by hand, or within one process, as a share of the best MPI's, where it was sampled in turns."""
+    """The time by hand, or within one process, as a share of the best MPI's, where it was measured."""
     def numbers(measured):
         limits = ((limit_us(measured.results, measured.hosts, fields), best) for fields, _, best, _ in measured.cells
                   if wanted.items() <= fields.items())
@@ -177,6 +177,6 @@ def wanted_tables(results, titles):
     return [Table("The figures that were set", "best MPI: in each cell the fastest of all alone on allocated windows; of figures "
                   "for several cells the worst one, the median, and how many meet the figure; what was not measured in turns, and only while the "
                   "machine's two CPUs were far from each other, is not compared; last, the same by hand or within one process, where that was "
-                  "measured (by post and fence, and large transfers by locks; fetch_and_op and compare_and_swap not in turns): what is possible "
-                  "without any MPI",
+                  "measured (by post and fence, and large transfers by locks; fetch_and_op and compare_and_swap not in turns): a measure, "
+                  "not a limit, TrueRMA can take less",
                   ["figure", "wanted", *(f"{titles[host]}: {name}" for host in hosts for _, name in FLAVOURS), "by hand"], rows, 2)]

@@ -47,7 +47,7 @@ static struct arena *singles_open(void) {
 /* A fresh arena and its first origin; the test ends here where the kernel refuses membarrier. */
 static struct arena *begin(struct origin *origin) {
     if (!has_membarrier()) {
-        skip();
+        skip(); /* the kernel refuses membarrier */
     }
     struct arena *arena = singles_open();
     origin_init(origin, arena, 0);
@@ -98,7 +98,7 @@ static void test_changes(void **state) {
 static void test_what_ends_it(void **state) {
     (void)state;
     if (!has_membarrier()) {
-        skip();
+        skip(); /* the kernel refuses membarrier */
     }
     static const struct {
         enum trma_element element;
@@ -356,7 +356,7 @@ static void test_dead_inside(void **state) {
 static void test_membarrier_refused_later(void **state) {
     (void)state;
     if (!has_membarrier()) {
-        skip();
+        skip(); /* the kernel refuses membarrier */
     }
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -401,7 +401,7 @@ static void count_and_add(struct origin *origin) {
 static void test_hammered(void **state) {
     (void)state;
     if (!has_membarrier()) {
-        skip();
+        skip(); /* the kernel refuses membarrier */
     }
     struct arena *arena = singles_open();
     arena->mixes_singles = true;

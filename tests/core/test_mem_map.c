@@ -289,7 +289,7 @@ static void use_in_small_space(struct stage *stage) {
 static void small_address_space_is_told(void **state) {
     (void)state;
     if (TEST_IS_SANITIZED) {
-        skip();
+        skip(); /* a sanitizer needs more addresses than the test leaves */
     }
     struct stage *stage = stage_open();
     pid_t owner = child_start(own_until_killed, stage);

@@ -259,7 +259,7 @@ static void play_dynamic(struct actor *actor) {
 static void test_dynamic(void **state) {
     (void)state;
     if (PLAY_IN_THREADS) {
-        skip();
+        skip(); /* one process needs no XPMEM towards itself */
     }
     play_run(3, play_dynamic);
     assert_int_equal(atomic_load(&module->attachments), 0);
@@ -281,7 +281,7 @@ static void play_refused_later(struct actor *actor) {
 static void test_refused_later(void **state) {
     (void)state;
     if (PLAY_IN_THREADS) {
-        skip();
+        skip(); /* one process needs no XPMEM towards itself */
     }
     play_run(3, play_refused_later);
 }

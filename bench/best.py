@@ -39,7 +39,7 @@ def chance_text(results, titles, fields):
 
 
 def best_tables(results, titles):
-    """What share of the best host's time TrueRMA takes: a line per group of cells, one for those of two ranks, one for all and
+    """What share of the best host's time TrueRMA takes: a line per group of cells, one for latency and bursts, one for all and
     one for all by the fastest sample, which other tenants of the machine disturb least, and the cells in which it is more than
     all of it."""
     cells, hosts = cells_of(results, list(titles)), {}
@@ -64,7 +64,8 @@ def best_tables(results, titles):
                            chance_text(results, titles, fields)])
     rows = [[*group, *(share_text(shares.get(column)) for column in columns)] for group, shares in groups.items()]
     for title, of_columns in ((" and ".join(PAIRED), paired), ("all", everything), ("all, by the fastest samples", fastest)):
-        rows.append([title, "", "", *(share_text(of_columns.get(column)) for column in columns)])
+        if of_columns:
+            rows.append([title, "", "", *(share_text(of_columns.get(column)) for column in columns)])
     head = [f"{titles[host]}: {name}" for host in hosts for flavour, name in FLAVOURS]
     note = "TrueRMA's time as a share of that of the fastest MPI alone on allocated windows, by host and window"
     if not cells:

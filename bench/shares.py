@@ -60,7 +60,7 @@ def missed_cells(results, hosts):
 def limit_us(results, hosts, fields):
     """What a cell takes by hand, or within one process, as it was sampled in turns with it: the median over the launches of
     all programs that did; where none did, and the target is told, the median over the places of cache lines; else None. An
-    epoch between fences is the same by hand as one of post and start."""
+    epoch between fences is the same by hand as one of post and start, so its limit is what that took, at another time."""
     where = dict(fields, mode="pscw") if fields.get("mode") == "fence" else fields
     values = (results.exactly(host, variant, dict(where, flavour=flavour))
               for host in hosts for variant in (ALONE, WITH) for flavour in BESIDE)

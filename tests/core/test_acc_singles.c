@@ -30,12 +30,11 @@ static void count(struct origin *origin) {
     CHECK(old >= 0);
 }
 
-static bool has_membarrier(void) {
+/* The test ends here where the kernel refuses membarrier: there is no singles mode then. */
+static void require_membarrier(void) {
     if (!trma_node_doorbell_register()) {
-        print_message("left out: this machine refuses membarrier\n");
-        return false;
+        skip(); /* the kernel refuses membarrier */
     }
-    return true;
 }
 
 static struct arena *singles_open(void) {
@@ -46,9 +45,7 @@ static struct arena *singles_open(void) {
 
 /* A fresh arena and its first origin; the test ends here where the kernel refuses membarrier. */
 static struct arena *begin(struct origin *origin) {
-    if (!has_membarrier()) {
-        skip(); /* the kernel refuses membarrier */
-    }
+    require_membarrier();
     struct arena *arena = singles_open();
     origin_init(origin, arena, 0);
     return arena;
@@ -97,9 +94,7 @@ static void test_changes(void **state) {
 /* Whatever an atomic instruction cannot do needs locked mode: each alone ends singles mode, and is right. */
 static void test_what_ends_it(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip(); /* the kernel refuses membarrier */
-    }
+    require_membarrier();
     static const struct {
         enum trma_element element;
         size_t offset;
@@ -355,9 +350,7 @@ static void test_dead_inside(void **state) {
 /* A filter that a program installs later may refuse the membarrier: an error, not a wrong sum. */
 static void test_membarrier_refused_later(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip(); /* the kernel refuses membarrier */
-    }
+    require_membarrier();
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -400,9 +393,7 @@ static void count_and_add(struct origin *origin) {
 
 static void test_hammered(void **state) {
     (void)state;
-    if (!has_membarrier()) {
-        skip(); /* the kernel refuses membarrier */
-    }
+    require_membarrier();
     struct arena *arena = singles_open();
     arena->mixes_singles = true;
     hammer_by_processes(arena, count_and_add);

@@ -2,6 +2,7 @@
 /* Copies of the sizes that we do not leave to the C library: every byte, and none beside. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -212,12 +213,48 @@ static void claims_change_nothing(void **state) {
     assert_int_equal(munmap(pages, 3 * PAGE), 0);
 }
 
+/* Puts by which every size and alignment goes onward, and backwards, where the vectors are at hand. */
+static void middle_ones_are_put(void **state) {
+    (void)state;
+    number(source, 5);
+    for (size_t size = TRMA_MOVE_MIDDLE_MORE_THAN - 3; size <= TRMA_MOVE_MIDDLE_MORE_THAN + 400; size++) {
+        const size_t at[] = {size % 67, size % 67, size % 61};
+        for (size_t time = 0; time < sizeof at / sizeof at[0]; time++) {
+            memset(expected, GUARD, ROOM);
+            memcpy(expected + at[time], source + size % 131, size);
+            memset(target, GUARD, ROOM);
+            trma_move_copy_bytes(target + at[time], source + size % 131, size);
+            assert_memory_equal(target, expected, ROOM);
+        }
+    }
+}
+
+static bool has_vectors(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claims_change_nothing),     cmocka_unit_test(every_size_is_copied),
-        cmocka_unit_test(every_alignment_is_copied), cmocka_unit_test(overlapping_sides_are_moved),
-        cmocka_unit_test(large_ones_are_copied),     cmocka_unit_test(large_sides_that_overlap_are_moved),
-        cmocka_unit_test(runs_are_copied),           cmocka_unit_test(shorter_runs_are_copied),
+        cmocka_unit_test(claims_change_nothing),
+        cmocka_unit_test(every_size_is_copied),
+        cmocka_unit_test(every_alignment_is_copied),
+        cmocka_unit_test(overlapping_sides_are_moved),
+        cmocka_unit_test(middle_ones_are_put),
+        cmocka_unit_test(large_ones_are_copied),
+        cmocka_unit_test(runs_are_copied),
+        cmocka_unit_test(shorter_runs_are_copied),
+        cmocka_unit_test(large_sides_that_overlap_are_moved),
     };
-    return cmocka_run_group_tests_name("move_bytes", tests, NULL, NULL);
+    /* As any processor does it, and as AMD's do. */
+    trma_move_library_most = TRMA_MOVE_FIRST_CACHE;
+    int failed = cmocka_run_group_tests_name("move_bytes", tests, NULL, NULL);
+    if (has_vectors()) {
+        trma_move_library_most = TRMA_MOVE_MIDDLE_MORE_THAN;
+        failed += cmocka_run_group_tests_name("move_bytes by vectors", tests, NULL, NULL);
+    }
+    return failed;
 }

@@ -73,18 +73,25 @@ static void test_small_ones(void **state) {
     assert_true(is_turned_at(0));
 }
 
+/* From which size on the ends are those of the second cache. */
+static size_t large_least(void) {
+    const size_t cache = trma_node_cache_second_bytes();
+
+    return cache == 0 ? TRMA_MOVE_TURN_LARGE_LEAST : cache / 2;
+}
+
 static void test_ends(void **state) {
     (void)state;
     (void)is_turned_at((size_t)4 * SIZE);
     assert_true(is_turned(memory, (size_t)2 * TRMA_MOVE_TURN_OF_TWO, TRMA_MOVE_TURN_OF_TWO));
     (void)is_turned_at((size_t)4 * SIZE);
-    assert_true(is_turned(memory, TRMA_MOVE_TURN_LARGE_LEAST - 1, TRMA_MOVE_TURN_OF_ONE));
+    assert_true(is_turned(memory, large_least() - 1, TRMA_MOVE_TURN_OF_ONE));
 }
 
 /* Ends of the second cache, where it has no room for both sides; never more than half. */
 static void test_large_ends(void **state) {
     const size_t cache = trma_node_cache_second_bytes();
-    const size_t least = cache / 2 > TRMA_MOVE_TURN_LARGE_LEAST ? cache / 2 : TRMA_MOVE_TURN_LARGE_LEAST;
+    const size_t least = large_least();
     const size_t end = cache == 0 ? TRMA_MOVE_TURN_OF_LARGE : cache / 8 * TRMA_MOVE_TURN_LARGE_EIGHTHS;
     const size_t small = least - 1;
 

@@ -16,6 +16,8 @@
 
 typedef void copier(void *to, const void *from, size_t size);
 
+size_t trma_move_library_most = TRMA_MOVE_FIRST_CACHE;
+
 static void copy_by_library(void *to, const void *from, size_t size) {
     memmove(to, from, size);
 }
@@ -60,8 +62,50 @@ typedef int64_t vector64 __attribute__((vector_size(64), aligned(1), may_alias))
 DEFINE_BACKWARD_COPY(copy_by_64, vector64, "avx512f")
 DEFINE_BACKWARD_COPY(copy_by_32, vector32, "avx2")
 
+/* The same from the beginning. */
+__attribute__((target("avx2"))) static void copy_onward_by_32(void *to, const void *from, size_t size) {
+    const size_t width = sizeof(vector32);
+    const char *source = from;
+    char *target = to;
+    const vector32 first = *(const vector32 *)source;
+    const vector32 last0 = *(const vector32 *)(source + size - 4 * width);
+    const vector32 last1 = *(const vector32 *)(source + size - 3 * width);
+    const vector32 last2 = *(const vector32 *)(source + size - 2 * width);
+    const vector32 last3 = *(const vector32 *)(source + size - width);
+    for (size_t at = -(uintptr_t)target % width; at + 4 * width < size; at += 4 * width) {
+        const vector32 block0 = *(const vector32 *)(source + at);
+        const vector32 block1 = *(const vector32 *)(source + at + width);
+        const vector32 block2 = *(const vector32 *)(source + at + 2 * width);
+        const vector32 block3 = *(const vector32 *)(source + at + 3 * width);
+        *(vector32 *)(target + at) = block0;
+        *(vector32 *)(target + at + width) = block1;
+        *(vector32 *)(target + at + 2 * width) = block2;
+        *(vector32 *)(target + at + 3 * width) = block3;
+    }
+    *(vector32 *)target = first;
+    *(vector32 *)(target + size - 4 * width) = last0;
+    *(vector32 *)(target + size - 3 * width) = last1;
+    *(vector32 *)(target + size - 2 * width) = last2;
+    *(vector32 *)(target + size - width) = last3;
+}
+
 static void copy_by_string(void *to, const void *from, size_t size) {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
+/* Those whose string instructions are the slower ones, see move_bytes.h. Before main, so that nobody else
+ * runs. */
+__attribute__((constructor)) static void choose_library_most(void) {
+    __builtin_cpu_init();
+    if (__builtin_cpu_is("amdfam19h") && __builtin_cpu_supports("avx2")) {
+        trma_move_library_most = TRMA_MOVE_MIDDLE_MORE_THAN;
+    }
+}
+
+/* Onward, or from the last byte to the first: each time from the end that the last copy has left in the
+ * caches, whatever their sizes. */
+static void copy_there_and_back(void *to, const void *from, size_t size) {
+    (trma_move_turn_begins_at_end(from, size) ? copy_by_32 : copy_onward_by_32)(to, from, size);
 }
 
 /* Whole lines, written past the caches; so is what is read ahead kept out of those further out. */
@@ -100,6 +144,14 @@ static uint64_t ticks(void) {
 }
 #else
 static void copy_past_caches(void *to, const void *from, size_t size) {
+    memcpy(to, from, size);
+}
+
+static void copy_onward_by_32(void *to, const void *from, size_t size) {
+    memcpy(to, from, size);
+}
+
+static void copy_there_and_back(void *to, const void *from, size_t size) {
     memcpy(to, from, size);
 }
 
@@ -150,6 +202,10 @@ static copier *chosen_by(copier *(*choose)(void), _Atomic(copier *) *chosen) {
     return copy;
 }
 
+static bool goes_by_vectors(void) {
+    return trma_move_library_most == TRMA_MOVE_MIDDLE_MORE_THAN;
+}
+
 static bool overlap(const void *to, const void *from, size_t size) {
     uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
 
@@ -171,11 +227,14 @@ static bool goes_where_the_last_did(const void *to) {
 void trma_move_copy_middle(void *to, const void *from, size_t size) {
     static _Atomic(copier *) chosen;
 
-    /* Otherwise the sides overlap, or lie in a cache further out. */
-    if (!overlap(to, from, size) && goes_where_the_last_did(to)) {
-        chosen_by(choose_vectors, &chosen)(to, from, size);
-    } else {
+    if (overlap(to, from, size)) {
         memmove(to, from, size);
+    } else if (goes_where_the_last_did(to)) {
+        chosen_by(choose_vectors, &chosen)(to, from, size);
+    } else if (goes_by_vectors()) {
+        copy_onward_by_32(to, from, size);
+    } else { /* the sides lie in a cache further out */
+        memcpy(to, from, size);
     }
 }
 
@@ -210,6 +269,8 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
         copy_past_caches(to, from, size);
     } else if (size > TRMA_MOVE_LONG_MOST) {
         memcpy(to, from, size);
+    } else if (goes_by_vectors()) {
+        copy_there_and_back(to, from, size);
     } else {
         copy_in_turn(choose_for(size), copy_last, to, from, size);
     }
@@ -219,7 +280,11 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
 }
 
 void trma_move_copy_long(void *to, const void *from, size_t size) {
-    copy_long(to, from, size, choose_for(size));
+    if (size <= TRMA_MOVE_MIDDLE_MOST) {
+        trma_move_copy_middle(to, from, size);
+    } else {
+        copy_long(to, from, size, choose_for(size));
+    }
 }
 
 /* Its last bytes by vectors. */

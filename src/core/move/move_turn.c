@@ -14,7 +14,7 @@ enum { LINE = 64 };
 static size_t end_of(size_t size, size_t end) {
     const size_t cache = trma_node_cache_second_bytes();
 
-    if (size < TRMA_MOVE_TURN_LARGE_LEAST || size < cache / 2) {
+    if (size < (cache == 0 ? TRMA_MOVE_TURN_LARGE_LEAST : cache / 2)) {
         return end;
     }
     const size_t large = cache == 0 ? TRMA_MOVE_TURN_OF_LARGE : cache / 8 * TRMA_MOVE_TURN_LARGE_EIGHTHS;
@@ -22,7 +22,7 @@ static size_t end_of(size_t size, size_t end) {
     return large < half ? large : half;
 }
 
-struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_t end) {
+bool trma_move_turn_begins_at_end(const void *from, size_t size) {
     static struct {
         atomic_uintptr_t begin;
         atomic_uintptr_t end;
@@ -33,11 +33,17 @@ struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_
     const bool is_same = atomic_load_explicit(&last.begin, memory_order_relaxed) == begin;
     const bool goes_on = atomic_load_explicit(&last.end, memory_order_relaxed) == begin;
     const bool is_turned = is_same ? !atomic_load_explicit(&last.is_turned, memory_order_relaxed) : !goes_on;
-    const size_t most = end_of(size, end);
 
     atomic_store_explicit(&last.begin, begin, memory_order_relaxed);
     atomic_store_explicit(&last.end, begin + size, memory_order_relaxed);
     atomic_store_explicit(&last.is_turned, is_turned, memory_order_relaxed);
-    return is_turned ? (struct trma_move_turn){.low = most, .high = size - most}
-                     : (struct trma_move_turn){.low = size, .high = size};
+    return is_turned;
+}
+
+struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_t end) {
+    const size_t most = end_of(size, end);
+
+    return trma_move_turn_begins_at_end(from, size)
+               ? (struct trma_move_turn){.low = most, .high = size - most}
+               : (struct trma_move_turn){.low = size, .high = size};
 }

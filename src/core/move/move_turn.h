@@ -2,6 +2,7 @@
 #ifndef TRMA_MOVE_TURN_H
 #define TRMA_MOVE_TURN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -28,10 +29,18 @@ struct trma_move_turn {
 enum {
     TRMA_MOVE_TURN_OF_ONE = 24 << 10,
     TRMA_MOVE_TURN_OF_TWO = 16 << 10,
-    TRMA_MOVE_TURN_LARGE_LEAST = 512 << 10,
-    TRMA_MOVE_TURN_LARGE_EIGHTHS = 3,   /* of the second cache; not more than half of a stretch */
-    TRMA_MOVE_TURN_OF_LARGE = 256 << 10 /* where that is not known */
+    TRMA_MOVE_TURN_LARGE_EIGHTHS = 3,       /* of the second cache; not more than half of a stretch */
+    TRMA_MOVE_TURN_LARGE_LEAST = 512 << 10, /* where that is not known: for stretches of so much, */
+    TRMA_MOVE_TURN_OF_LARGE = 256 << 10     /* so much of it */
 };
+
+/*
+ * Whether to begin with the last end, of `size` bytes at `from`: for another source than last time's, unless
+ * it goes on where that one ended, and for the same source every other time. For who goes through all of it
+ * backwards, so that its end is as large as whatever cache it is in. Threads that mislead one another lose
+ * time, not data.
+ */
+bool trma_move_turn_begins_at_end(const void *from, size_t size);
 
 /* Of trma_move_turn_take: what is not in line. */
 struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_t end);
@@ -39,9 +48,7 @@ struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_
 /*
  * The order for `size` bytes at `from`; `end`: TRMA_MOVE_TURN_OF_ONE or _OF_TWO, for stretches that the
  * second cache has room for on both sides; others have larger ends. Less than two ends are gone through at
- * once, and forgotten. Else the last end comes first for another source than last time's, unless it goes on
- * where that one ended, and for the same source every other time. Threads that mislead one another lose time,
- * not data.
+ * once, and forgotten.
  */
 static inline struct trma_move_turn trma_move_turn_take(const void *from, size_t size, size_t end) {
     return size < 2 * end ? (struct trma_move_turn){.low = size, .high = size}

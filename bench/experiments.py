@@ -83,6 +83,9 @@ EXPERIMENTS = {e.name: e for e in (
         full=RATE,
         limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "8,64,512,1K,4K,16K,64K,256K,1M"), in_turns=True, timeout_s=240),
     Experiment(
+        "offset", "Put or get and flush with memory as malloc gives it: 16 bytes behind a page",
+        full=(("offset", 2, (*SHORT, *WARM)),), in_turns=True, timeout_s=120),
+    Experiment(
         "sync", "Cost of synchronisation without data",
         full=_ranks("sync", (2, 3, 4, 5, 6, 7, 8)), limit=("--mode", "exchange,update", "--op", "put,fetch_and_op", "--size", "8"),
         crowd_limit=("--mode", "fan_in,barrier", "--values", "1,2,3,4,5,6,7"), in_turns=True, timeout_s=240),

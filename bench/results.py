@@ -8,7 +8,7 @@ from runner import ALONE, FAR, ITSELF, LIMIT, SLOW, WITH, best_of
 
 # What distinguishes cells; all other numbers of a cell are results.
 IDENTITY = ("bench", "mode", "op", "flavour", "side", "size", "ranks", "n", "others", "busy_ms", "burst",
-            "comp_percent", "puts", "calls", "threads", "of")
+            "comp_percent", "puts", "calls", "threads", "of", "offset")
 FLAVOURS = (("create", "created"), ("allocate", "allocated"))
 
 

@@ -134,6 +134,24 @@ def latency_tables_of(results, titles, where):
     return tables
 
 
+def offset_tables(results, titles):
+    rows = []
+    order = sorted(cells_with(results, bench="offset", flavour="create"),
+                   key=lambda f: (list(OPERATIONS).index(f["op"]), f["size"], f["offset"]))
+    for host, title in titles.items():
+        for fields in order:
+            where = {name: fields[name] for name in ("bench", "op", "size", "offset")}
+            row = [title, OPERATIONS[fields["op"]], size_text(fields["size"]), f"{fields['offset']:.0f} B"]
+            for flavour, _ in FLAVOURS:
+                row += pair_columns(results, host, "offset", flavour=flavour, **{n: v for n, v in where.items() if n != "bench"})
+            rows.append(row + [value_text(results.find(host, WITH, flavour="memcpy", **where), "")])
+        rows.append(None)
+    head = ["host MPI", "operation", "size", "behind a page", "created: alone", "TrueRMA", "ratio", "allocated: alone", "TrueRMA",
+            "ratio", "memcpy"]
+    return [Table(EXPERIMENTS["offset"].title, "two pinned ranks, the windows begin with pages; memcpy: within the process, "
+                  "sampled in turns", head, without_last_rule(rows), 4)]
+
+
 def oversubscribed_tables(results, titles):
     rows, barriers = [], []
     for host, title in titles.items():
@@ -453,7 +471,7 @@ def tables_of(name, results, titles):
     """The tables of one experiment, for the hosts in `titles` with which it was run."""
     titles = attempted_titles(name, results, titles)
     special = {"skew": skew_tables, "stall": stall_tables, "latency": latency_tables,
-               "oversubscribed": oversubscribed_tables, "adopt": adopt_tables, "instructions": instructions_tables,
+               "offset": offset_tables, "oversubscribed": oversubscribed_tables, "adopt": adopt_tables, "instructions": instructions_tables,
                "misses": misses_tables, "profile": profile_tables, "itself": itself_tables}
     if name in special:
         return special[name](results, titles)

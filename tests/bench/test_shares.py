@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is computed from launches: a host against itself, and the line for latency and bursts."""
+"""What is computed from launches: a host against itself, the line for latency and bursts, and what lies elsewhere apart."""
 
 import pathlib
 import sys
@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from best import best_tables  # pylint: disable=wrong-import-position
 from results import Results  # pylint: disable=wrong-import-position
 from shares import chances  # pylint: disable=wrong-import-position
+from tables import offset_tables  # pylint: disable=wrong-import-position
 
 HOST = "some-host"
 TRANSFER = {"bench": "latency", "mode": "lock_all", "op": "put", "flavour": "allocate", "size": 8}
@@ -43,6 +44,16 @@ class Shares(unittest.TestCase):
     def test_no_line_of_what_was_not_measured(self):
         runs = [run("alone", CROWD, 2.0), run("with", CROWD, 1.0)]
         self.assertNotIn("latency and rate", [row[0] for row in best_tables(Results(runs), {HOST: "Some MPI"})[0].rows])
+
+    def test_buffers_behind_a_page_are_told_apart(self):
+        cells = [{"bench": "offset", "op": "get", "size": 65536, "flavour": flavour, "offset": float(offset)}
+                 for offset in (0, 16) for flavour in ("create", "allocate", "memcpy")]
+        runs = [run(variant, cell, us * (10 if cell["offset"] and cell["flavour"] != "create" else 1))
+                for cell in cells for variant, us in (("alone", 8.0), ("with", 2.0))]
+        rows = offset_tables(Results(runs), {HOST: "Some MPI"})[0].rows
+        self.assertEqual([row[3:] for row in rows],
+                         [["0 B", "8.00 µs", "2.00 µs", "4.00×", "8.00 µs", "2.00 µs", "4.00×", "2.00 µs"],
+                          ["16 B", "8.00 µs", "2.00 µs", "4.00×", "80.0 µs", "20.0 µs", "4.00×", "20.0 µs"]])
 
 
 if __name__ == "__main__":

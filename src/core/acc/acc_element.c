@@ -5,6 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "../move/move_bytes.h"
 #include "acc_types.h"
 
 /* Which operations are allowed, by the standard's classes of types. */
@@ -100,7 +101,7 @@ void trma_acc_copy(enum trma_element element, void *to, const void *from, size_t
     const struct trma_element_shape *shape = &trma_acc_element_shapes[element];
 
     if (shape->size == shape->extent) {
-        memcpy(to, from, n * shape->extent);
+        trma_move_copy_bytes(to, from, n * shape->extent);
         return;
     }
     for (size_t i = 0; i < n; i++) {

@@ -104,7 +104,7 @@ static inline void trma_move_copy_bytes(void *to, const void *from, size_t size)
 /*
  * trma_move_copy_bytes for data that is fetched into memory of the caller's own. Not for what is written to
  * others: lines that another processor has are taken over faster by the string instructions, which do not
- * read them first.
+ * read them first (where they are not the slower ones in any case, see trma_move_library_most).
  */
 static inline void trma_move_fetch_bytes(void *to, const void *from, size_t size) {
     if (trma_move_is_middle(size)) {

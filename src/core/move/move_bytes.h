@@ -48,14 +48,14 @@ enum {
 /*
  * Copies of more bytes than these are not left to the C library: TRMA_MOVE_FIRST_CACHE, and on AMD's family
  * 19h (Zen 3, Zen 4) TRMA_MOVE_MIDDLE_MORE_THAN. There the string instructions, which glibc up to 2.38 takes
- * from 2 KiB to the size of the second cache, take 20 to 40 times as long as vectors when the target lies up
- * to 63 bytes behind the source modulo 4 KiB (measured on Zen 3: 4 KiB in 2.5 us against 0.065, 64 KiB in 40
- * against 1.7; glibc's bug 30994 reports it of Zen 4 as well). So lies what malloc gives, 16 bytes behind a
- * page, to a window's beginning. And elsewhere vectors win (likewise, both sides in the second cache: 4 to 64
- * KiB in 0.6 to 1.0 of the time, 0.75 to 1.06 where another core reads or writes the same memory in between),
- * the more so since a copy by them can go backwards as well: onward and backwards by turns, as move_turn.h
- * explains, 32 to 64 KiB take 0.77 to 0.88, 256 KiB 0.77 to 0.93, 1 to 4 MiB 0.92 to 1.0 of the library's
- * time, ends gone through by strings or by the library 0.9 to 1.05.
+ * from 2 KiB to the size of the second cache, take 20 to 40 times as long as vectors when the target lies 1
+ * to 31 bytes behind the source modulo 4 KiB (measured on Zen 3: 4 KiB in 1.4-2.5 us against 0.065, 64 KiB in
+ * 40 against 1.7; glibc's bug 30994 reports it of Zen 4 as well). So lies what malloc gives, 16 bytes behind
+ * a page, to a window's beginning. And elsewhere vectors win (likewise, both sides in the second cache: 4 to
+ * 64 KiB in 0.6 to 1.0 of the time, 0.75 to 1.06 where another core reads or writes the same memory in
+ * between), the more so since a copy by them can go backwards as well: onward and backwards by turns, as
+ * move_turn.h explains, 32 to 64 KiB take 0.77 to 0.88, 128 and 256 KiB 0.77 to 0.95, 1 to 4 MiB 0.92 to 1.0
+ * of the library's time, ends gone through by strings or by the library 0.9 to 1.05.
  *
  * Set before main, and never again.
  */

@@ -171,30 +171,6 @@ static void end(struct latency *latency) {
     bench_window_free(latency->transfer.window);
 }
 
-/* The limit of large transfers: a copy or a sum within the process in the place of the operation and its
- * synchronisation, all else the same. */
-static void run_copy(void *context, long iterations) {
-    struct transfer *transfer = context;
-    if (transfer->rank != 0)
-        return;
-    for (long i = 0; i < iterations; i++) {
-        transfer_issue(transfer);
-        transfer_done(transfer);
-    }
-}
-
-static long check_copy(void *context) {
-    const struct transfer *transfer = context;
-    if (transfer->rank != 0)
-        return transfer->wrong;
-    /* Sums began with zeros. */
-    const uint64_t times = transfer->kind == TRANSFER_ACCUMULATE ? transfer->issued : 1;
-    long wrong = transfer->wrong;
-    for (size_t i = 0; i < transfer->size / sizeof(uint64_t); i++)
-        wrong += transfer->memory[i] != times * transfer->buffer[i];
-    return wrong;
-}
-
 static bool is_copy(const char *op) {
     return strcmp(op, "put") == 0 || strcmp(op, "get") == 0;
 }
@@ -299,8 +275,8 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         copy = latency[windows - 1].transfer;
         sums = is_copy(op) ? NULL : bench_memory(size);
         transfer_copy(&copy, is_copy(op) ? (uint64_t *)window[windows - 1].base : sums);
-        task[count] =
-            (struct bench_task){.context = &copy, .run = run_copy, .check = check_copy, .least = 10};
+        task[count] = (struct bench_task){
+            .context = &copy, .run = transfer_run_copy, .check = transfer_check_copy, .least = 10};
         strcpy(flavour[count++], is_copy(op) ? "memcpy" : "update");
     }
     bench_run_in_turns(bench, task, count, samples);

@@ -43,24 +43,7 @@ static long check_flush(void *context) {
     return transfer_check(context, true);
 }
 
-/* The limit: a memcpy to or from the same offset, all else the same. */
-static void run_copy(void *context, long iterations) {
-    struct transfer *transfer = context;
-    if (transfer->rank != 0)
-        return;
-    for (long i = 0; i < iterations; i++) {
-        transfer_issue(transfer);
-        transfer_done(transfer);
-    }
-}
-
-static long check_copy(void *context) {
-    const struct transfer *transfer = context;
-    return transfer->wrong +
-           (transfer->rank == 0 && memcmp(transfer->memory, transfer->buffer, transfer->size) != 0);
-}
-
-/* The flavours in turns, a window of each alive, and the limit. */
+/* The flavours in turns, a window of each alive, and the limit: a memcpy to or from the same offset. */
 static void measure(const struct bench *bench, const char *op, size_t size, size_t offset) {
     static struct bench_samples samples[BENCH_MAX_TURNS];
     struct bench_window window[BENCH_MAX_TURNS];
@@ -89,7 +72,7 @@ static void measure(const struct bench *bench, const char *op, size_t size, size
         transfer[count] = transfer[count - 1];
         transfer_copy(&transfer[count], (uint64_t *)window[count - 1].base);
         task[count] = (struct bench_task){
-            .context = &transfer[count], .run = run_copy, .check = check_copy, .least = 10};
+            .context = &transfer[count], .run = transfer_run_copy, .check = transfer_check_copy, .least = 10};
         strcpy(flavour[count++], "memcpy");
     }
     bench_run_in_turns(bench, task, count, samples);

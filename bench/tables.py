@@ -140,11 +140,11 @@ def offset_tables(results, titles):
                    key=lambda f: (list(OPERATIONS).index(f["op"]), f["size"], f["offset"]))
     for host, title in titles.items():
         for fields in order:
-            where = {name: fields[name] for name in ("bench", "op", "size", "offset")}
+            where = {name: fields[name] for name in ("op", "size", "offset")}
             row = [title, OPERATIONS[fields["op"]], size_text(fields["size"]), f"{fields['offset']:.0f} B"]
             for flavour, _ in FLAVOURS:
-                row += pair_columns(results, host, "offset", flavour=flavour, **{n: v for n, v in where.items() if n != "bench"})
-            rows.append(row + [value_text(results.find(host, WITH, flavour="memcpy", **where), "")])
+                row += pair_columns(results, host, "offset", flavour=flavour, **where)
+            rows.append(row + [value_text(results.find(host, WITH, bench="offset", flavour="memcpy", **where), "")])
         rows.append(None)
     head = ["host MPI", "operation", "size", "behind a page", "created: alone", "TrueRMA", "ratio", "allocated: alone", "TrueRMA",
             "ratio", "memcpy"]

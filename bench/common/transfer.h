@@ -66,6 +66,11 @@ void transfer_arrived(struct transfer *transfer);
  * synchronisation needs. Collective over both ranks. */
 long transfer_check(struct transfer *transfer, bool lock);
 
+/* A task's run and check of such a copy (transfer_copy), on rank 0 alone; `context`: the transfer. The limit
+ * of large transfers, with all that they have besides MPI's calls. */
+void transfer_run_copy(void *context, long iterations);
+long transfer_check_copy(void *context);
+
 /*
  * Issue and done of a transfer whose kind is a constant, for loops of which there is one for each kind.
  * Measured (AMD EPYC, Zen 3, bench-latency): to find the right branch twice takes some 2 of the 17 ns of a

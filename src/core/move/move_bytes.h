@@ -47,7 +47,7 @@ enum {
 
 /*
  * Copies of more bytes than these are not left to the C library: TRMA_MOVE_FIRST_CACHE, and on AMD's family
- * 19h (Zen 3, Zen 4) TRMA_MOVE_MIDDLE_MORE_THAN. There the string instructions, which glibc up to 2.38 takes
+ * 19h (Zen 3, Zen 4) TRMA_MOVE_MIDDLE_MORE_THAN. There the string instructions, which glibc 2.36 takes
  * from 2 KiB to the size of the second cache, take 20 to 40 times as long as vectors when the target lies 1
  * to 31 bytes behind the source modulo 4 KiB (measured on Zen 3: 4 KiB in 1.4-2.5 us against 0.065, 64 KiB in
  * 40 against 1.7; glibc's bug 30994 reports it of Zen 4 as well). So lies what malloc gives, 16 bytes behind

@@ -4,6 +4,7 @@
  * right ones are taken, each once, none stays taken when the next one is not to be had, and origins that take
  * several wait in no circle.
  */
+#include "move/move_bytes.h"
 #include "move/move_turn.h"
 #include "test_acc_hammer.h"
 
@@ -143,12 +144,14 @@ static void check_dead_owner(const unsigned *order, bool is_at_end, unsigned hel
 }
 
 static void test_dead_owner(void **state) {
-    static const unsigned orders[][TOUCHED] = {{0, 1, 2, 3}, {2, 3, 0, 1}};
+    static const unsigned onward[TOUCHED] = {0, 1, 2, 3};
+    static const unsigned in_parts[TOUCHED] = {2, 3, 0, 1};
+    static const unsigned backwards[TOUCHED] = {3, 2, 1, 0};
     (void)state;
 
     for (unsigned held = 0; held < TOUCHED; held++) {
-        check_dead_owner(orders[0], false, held);
-        check_dead_owner(orders[1], true, held);
+        check_dead_owner(onward, false, held);
+        check_dead_owner(trma_move_goes_there_and_back() ? backwards : in_parts, true, held);
     }
 }
 
@@ -216,5 +219,10 @@ static void test_circles(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_taken_stripes),
                                        cmocka_unit_test(test_dead_owner), cmocka_unit_test(test_circles)};
-    return cmocka_run_group_tests(tests, setup, NULL);
+    /* As any processor does it, and as AMD's do. */
+    trma_move_library_most = TRMA_MOVE_FIRST_CACHE;
+    int failed = cmocka_run_group_tests_name("acc_stripes", tests, setup, NULL);
+    trma_move_library_most = TRMA_MOVE_MIDDLE_MORE_THAN;
+    failed += cmocka_run_group_tests_name("acc_stripes, there and back", tests, setup, NULL);
+    return failed;
 }

@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../move/move_bytes.h"
 #include "../move/move_turn.h"
 #include "acc_kernel.h"
 #include "acc_lock.h"
 #include "acc_update.h"
+
+/*
+ * What is gone through backwards goes block by block, each from its first byte to its last: so do the
+ * kernels. Measured (by hand, AMD EPYC, Zen 3, sums): as fast as vectors from the last to the first, down to
+ * blocks of 1 KiB. Only what the second cache has room for: pages in descending order are not read ahead, and
+ * 256 KiB take 0.99 of Open MPI's time by blocks, 0.90 in three parts (bench latency; 32 and 64 KiB: 0.81 to
+ * 0.96, and 0.93 to 1.01).
+ */
+enum { BLOCK_BYTES = 2048, BACKWARDS_MOST = 128 << 10 };
 
 /* What an update does to each of its pieces. */
 struct array {
@@ -12,20 +22,26 @@ struct array {
     size_t size; /* of an element */
 };
 
-static inline enum trma_status update_in_stripe(const struct array *array, const char *from, char *to,
-                                                uintptr_t target, size_t bytes) {
-    const unsigned stripe = trma_acc_stripe_of(target);
+/* Under the stripe's lock. */
+static inline void combine(const struct array *array, const char *from, char *to, size_t bytes) {
     const size_t n = bytes >> __builtin_ctzl(array->size); /* a power of two */
-    const enum trma_status status = trma_acc_lock_take(array->context, stripe);
 
-    if (__builtin_expect(status != TRMA_OK, 0)) {
-        return status;
-    }
     if (array->kernel != NULL) {
         trma_acc_kernel_run(array->kernel, array->size, to, from, n);
     } else {
         trma_acc_copy(array->element, to, from, n);
     }
+}
+
+static inline enum trma_status update_in_stripe(const struct array *array, const char *from, char *to,
+                                                uintptr_t target, size_t bytes) {
+    const unsigned stripe = trma_acc_stripe_of(target);
+    const enum trma_status status = trma_acc_lock_take(array->context, stripe);
+
+    if (__builtin_expect(status != TRMA_OK, 0)) {
+        return status;
+    }
+    combine(array, from, to, bytes);
     trma_acc_lock_give(array->context, stripe);
     return TRMA_OK;
 }
@@ -75,12 +91,54 @@ static __attribute__((noinline)) enum trma_status update_in_turn(const struct ar
     return status ? status : update_stretch(array, from, to, target, turn.low);
 }
 
+/* How much of what ends at `end` lies in the same block of `size` bytes, a power of two; at most `bytes`. */
+static size_t last_part(uintptr_t end, size_t size, size_t bytes) {
+    const size_t part = (end - 1) % size + 1;
+
+    return part < bytes ? part : bytes;
+}
+
+static void combine_backwards(const struct array *array, const char *from, char *to, uintptr_t target,
+                              size_t bytes) {
+    while (bytes > 0) {
+        const size_t part = last_part(target + bytes, BLOCK_BYTES, bytes);
+        bytes -= part;
+        combine(array, from + bytes, to + bytes, part);
+    }
+}
+
+static enum trma_status update_backwards(const struct array *array, const char *from, char *to,
+                                         uintptr_t target, size_t bytes) {
+    while (bytes > 0) {
+        const size_t part = last_part(target + bytes, TRMA_ACC_STRIPE_BYTES, bytes);
+        bytes -= part;
+        const unsigned stripe = trma_acc_stripe_of(target + bytes);
+        const enum trma_status status = trma_acc_lock_take(array->context, stripe);
+        if (status) {
+            return status;
+        }
+        combine_backwards(array, from + bytes, to + bytes, target + bytes, part);
+        trma_acc_lock_give(array->context, stripe);
+    }
+    return TRMA_OK;
+}
+
+static __attribute__((noinline)) enum trma_status
+update_there_and_back(const struct array *array, const char *from, char *to, uintptr_t target, size_t bytes) {
+    return trma_move_turn_begins_at_end(from, bytes) ? update_backwards(array, from, to, target, bytes)
+                                                     : update_stretch(array, from, to, target, bytes);
+}
+
 enum trma_status trma_acc_update_array(const struct trma_acc_context *context, enum trma_operation operation,
                                        enum trma_element element, const void *origin, void *local,
                                        uintptr_t target, size_t bytes) {
     const struct array array = {context, trma_acc_kernel_find(operation, element), element,
                                 trma_acc_element_size(element)};
 
-    return bytes <= trma_acc_stripe_rest(target) ? update_in_stripe(&array, origin, local, target, bytes)
-                                                 : update_in_turn(&array, origin, local, target, bytes);
+    if (bytes <= trma_acc_stripe_rest(target)) {
+        return update_in_stripe(&array, origin, local, target, bytes);
+    }
+    return (trma_move_goes_there_and_back() && bytes <= BACKWARDS_MOST
+                ? update_there_and_back
+                : update_in_turn)(&array, origin, local, target, bytes);
 }

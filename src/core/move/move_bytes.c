@@ -202,10 +202,6 @@ static copier *chosen_by(copier *(*choose)(void), _Atomic(copier *) *chosen) {
     return copy;
 }
 
-static bool goes_by_vectors(void) {
-    return trma_move_library_most == TRMA_MOVE_MIDDLE_MORE_THAN;
-}
-
 static bool overlap(const void *to, const void *from, size_t size) {
     uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
 
@@ -231,7 +227,7 @@ void trma_move_copy_middle(void *to, const void *from, size_t size) {
         memmove(to, from, size);
     } else if (goes_where_the_last_did(to)) {
         chosen_by(choose_vectors, &chosen)(to, from, size);
-    } else if (goes_by_vectors()) {
+    } else if (trma_move_goes_there_and_back()) {
         copy_onward_by_32(to, from, size);
     } else { /* the sides lie in a cache further out */
         memcpy(to, from, size);
@@ -269,7 +265,7 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
         copy_past_caches(to, from, size);
     } else if (size > TRMA_MOVE_LONG_MOST) {
         memcpy(to, from, size);
-    } else if (goes_by_vectors()) {
+    } else if (trma_move_goes_there_and_back()) {
         copy_there_and_back(to, from, size);
     } else {
         copy_in_turn(choose_for(size), copy_last, to, from, size);

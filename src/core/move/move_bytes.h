@@ -61,6 +61,11 @@ enum {
  */
 extern TRMA_HIDDEN size_t trma_move_library_most;
 
+/* Whether they go by vectors, onward and backwards by turns. */
+static inline bool trma_move_goes_there_and_back(void) {
+    return trma_move_library_most == TRMA_MOVE_MIDDLE_MORE_THAN;
+}
+
 /* memmove for sizes that are more than trma_move_library_most. Thread-safe. */
 void trma_move_copy_long(void *to, const void *from, size_t size);
 

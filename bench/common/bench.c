@@ -296,6 +296,8 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
     }
     double wanted = us > 0 ? sample_us / us : (double)iterations;
     plan.iterations = wanted > (double)least ? (long)wanted : least;
+    if (task->most > 0 && plan.iterations > task->most)
+        plan.iterations = task->most;
     double possible = budget_us / (us * (double)plan.iterations);
     plan.reps = possible < options->reps * 0.99 ? (int)possible : options->reps;
     if (plan.reps < fewest)

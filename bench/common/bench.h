@@ -48,6 +48,7 @@ struct bench_task {
     void (*close)(void *context);                /* after each sample, not timed */
     long (*check)(void *context);                /* after each sample; the number of words found wrong */
     long least;                                  /* iterations per sample at least (0: 1) */
+    long most;                                   /* and at most (0: any) */
     bool each; /* every iteration is a sample of its own, and no host barrier stands between them */
     bool warm; /* is used for the options' warm_ms before the first sample: a created window's traffic earns
                   its adoption (src/core/win/win_adopt.h) meanwhile */

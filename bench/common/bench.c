@@ -309,11 +309,12 @@ static double worse(double a, double b) {
     return a > b ? a : b;
 }
 
-/* A sample of each task, every other time the other way round. */
+/* A sample of each task. Each begins in its turn, every other time the other way round: what a task finds in
+ * the caches is what the one before it has left there, so that each comes after every other one as often. */
 static void sample_all(const struct bench *bench, const struct bench_task *tasks, const struct plan *plans,
-                       int count, bool backwards, double *us) {
+                       int count, int time, double *us) {
     for (int i = 0; i < count; i++) {
-        int turn = backwards ? count - 1 - i : i;
+        int turn = (time / 2 + (time % 2 == 0 ? count - i : i)) % count;
         us[turn] = sample(bench, &tasks[turn], plans[turn].iterations);
     }
 }
@@ -334,13 +335,12 @@ static void sample_quietly(const struct bench *bench, const struct bench_task *t
     pings.count = paces.count = 0;
     for (int tries = 1; samples[0].count < reps; tries++) {
         double us[BENCH_MAX_TURNS];
-        bool backwards = tries % 2 == 0;
         if (bench_turn_is_taken()) {
             bench_give_turn(bench, BENCH_TURN_SAMPLE);
-            sample_all(bench, tasks, plans, count, !backwards, us);
+            sample_all(bench, tasks, plans, count, tries, us);
             before = look_at_machine(bench);
         }
-        sample_all(bench, tasks, plans, count, backwards, us);
+        sample_all(bench, tasks, plans, count, tries, us);
         const struct machine after = look_at_machine(bench);
         const struct machine meanwhile = {.ping_ns = worse(before.ping_ns, after.ping_ns),
                                           .pace_ns = worse(before.pace_ns, after.pace_ns)};

@@ -161,7 +161,7 @@ static void measure(const struct bench *bench, struct sync *sync, const char *fl
                               .run = run,
                               .check = check,
                               .least = fan ? 8 : 1,
-                              .most = crowded && lock ? 256 : 0,
+                              .most = crowded && lock ? 1024 : 0,
                               .each = fan || (crowded && !lock)};
     if (mode_is(sync, "fence"))
         task.open = open_fence;

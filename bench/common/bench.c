@@ -310,7 +310,8 @@ static double worse(double a, double b) {
 }
 
 /* A sample of each task. Each begins in its turn, every other time the other way round: what a task finds in
- * the caches is what the one before it has left there, so that each comes after every other one as often. */
+ * the caches is what the one before it has left there. Where other programs have their turns, all are sampled
+ * twice, and each comes after every other one as often. */
 static void sample_all(const struct bench *bench, const struct bench_task *tasks, const struct plan *plans,
                        int count, int time, double *us) {
     for (int i = 0; i < count; i++) {

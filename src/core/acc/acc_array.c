@@ -8,8 +8,8 @@
 /*
  * What is gone through backwards goes block by block, each from its first byte to its last: so do the
  * kernels. Measured (by hand, AMD EPYC, Zen 3, sums): as fast as vectors from the last to the first, down to
- * blocks of 1 KiB. Only what the second cache has room for: pages in descending order are not read ahead, and
- * 256 KiB take 0.99 of Open MPI's time by blocks, 0.90 in three parts (bench latency; 32 and 64 KiB: 0.81 to
+ * blocks of 1 KiB. Only what the second cache has room for: of 256 KiB by blocks nothing was won (bench
+ * latency by lock, 0.99 of Open MPI's time, 0.90 in three parts; 32 and 64 KiB by locks and flush: 0.81 to
  * 0.96, and 0.93 to 1.01).
  */
 enum { BLOCK_BYTES = 2048, BACKWARDS_MOST = 128 << 10 };

@@ -88,7 +88,8 @@ static inline enum trma_status trma_sync_lock_shared(struct trma_lock *lock, con
     return TRMA_OK;
 }
 
-static inline void trma_sync_unlock_shared(struct trma_lock *lock, bool needs_fence) {
+/* The steps of giving a lock back: the word, for which the bell is to be rung then. */
+static inline void trma_sync_lock_leave_shared(struct trma_lock *lock) {
     uint64_t turns = atomic_load_explicit(&lock->turns, memory_order_relaxed);
     uint64_t after;
 
@@ -98,6 +99,23 @@ static inline void trma_sync_unlock_shared(struct trma_lock *lock, bool needs_fe
         after = (turns & ~UINT64_C(0xffffffff)) | (uint32_t)(turns + 1);
     } while (!atomic_compare_exchange_weak_explicit(&lock->turns, &turns, after, memory_order_acq_rel,
                                                     memory_order_relaxed));
+}
+
+static inline void trma_sync_lock_leave_exclusive(struct trma_lock *lock) {
+    /* The exclusive holder is alone: nobody else moves the turns until this store, and it moves both. */
+    uint32_t after = (uint32_t)atomic_load_explicit(&lock->turns, memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&lock->turns, (uint64_t)after << TRMA_LOCK_SHARED_SHIFT | after,
+                          memory_order_release);
+}
+
+static inline void trma_sync_unlock_shared(struct trma_lock *lock, bool needs_fence) {
+    trma_sync_lock_leave_shared(lock);
+    trma_node_doorbell_notify(&lock->bell, needs_fence);
+}
+
+static inline void trma_sync_unlock_exclusive(struct trma_lock *lock, bool needs_fence) {
+    trma_sync_lock_leave_exclusive(lock);
     trma_node_doorbell_notify(&lock->bell, needs_fence);
 }
 
@@ -109,15 +127,6 @@ static inline enum trma_status trma_sync_lock_exclusive(struct trma_lock *lock,
     return __builtin_expect(trma_sync_lock_is_turn(lock, ticket), 1)
                ? TRMA_OK
                : trma_sync_lock_await(lock, ticket, waiter, guard, waited_ns);
-}
-
-static inline void trma_sync_unlock_exclusive(struct trma_lock *lock, bool needs_fence) {
-    /* The exclusive holder is alone: nobody else moves the turns until this store, and it moves both. */
-    uint32_t after = (uint32_t)atomic_load_explicit(&lock->turns, memory_order_relaxed) + 1;
-
-    atomic_store_explicit(&lock->turns, (uint64_t)after << TRMA_LOCK_SHARED_SHIFT | after,
-                          memory_order_release);
-    trma_node_doorbell_notify(&lock->bell, needs_fence);
 }
 
 #endif

@@ -199,24 +199,46 @@ static inline bool trma_win_lock_quick(struct trma_window *window, enum trma_loc
     return true;
 }
 
-/* Of the one lock that is held. */
-static inline bool trma_win_unlock_quick(struct trma_window *window, uint32_t index) {
-    struct trma_target *target = &window->targets[index];
-    const enum trma_lock_kind kind = target->lock;
-
-    if (trma_win_must_go_long(window) || window->epoch.word != trma_win_epoch_of(TRMA_ACCESS_LOCK, 1) ||
-        (kind != TRMA_LOCK_EXCLUSIVE && kind != TRMA_LOCK_SHARED) || --window->until_look == 0) {
+/* The end of an epoch of one lock, all but giving it. False: nothing has changed but that the clock is to be
+ * looked at. */
+static inline bool trma_win_end_lock(struct trma_window *window, struct trma_target *target,
+                                     enum trma_lock_kind kind) {
+    if (--window->until_look == 0) {
         return false;
     }
     window->epoch.word = trma_win_epoch_of(TRMA_ACCESS_NONE, 0);
     target->lock = TRMA_LOCK_NONE;
     atomic_store_explicit(&target->ready, false, memory_order_relaxed);
     trma_win_order_unlock(window, kind);
-    if (kind == TRMA_LOCK_EXCLUSIVE) {
-        trma_sync_unlock_exclusive(&target->words->lock, window->needs_fence);
-    } else {
-        trma_sync_unlock_shared(&target->words->lock, window->needs_fence);
+    return true;
+}
+
+/* Of the one lock that is held. */
+static inline bool trma_win_unlock_quick(struct trma_window *window, uint32_t index) {
+    struct trma_target *target = &window->targets[index];
+    const enum trma_lock_kind kind = target->lock;
+    struct trma_lock *lock = &target->words->lock;
+
+    if (trma_win_must_go_long(window) || window->epoch.word != trma_win_epoch_of(TRMA_ACCESS_LOCK, 1)) {
+        return false;
     }
+    /* Before the atomic instruction, which loads that come after it wait for. */
+    const bool needs_fence = window->needs_fence;
+    if (kind == TRMA_LOCK_EXCLUSIVE) {
+        if (!trma_win_end_lock(window, target, TRMA_LOCK_EXCLUSIVE)) {
+            return false;
+        }
+        trma_sync_lock_leave_exclusive(lock);
+    } else if (kind == TRMA_LOCK_SHARED) {
+        if (!trma_win_end_lock(window, target, TRMA_LOCK_SHARED)) {
+            return false;
+        }
+        trma_sync_lock_leave_shared(lock);
+    } else {
+        return false;
+    }
+    /* Once for both: who is called by one place alone needs no frame before. */
+    trma_node_doorbell_notify(&lock->bell, needs_fence);
     return true;
 }
 

@@ -119,8 +119,11 @@ static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MP
     if (__builtin_expect(!type || (uint32_t)target_rank >= window->size, 0)) {
         return false;
     }
-    const void *target =
-        trma_operation_quick_array(window, type, origin_count, target_rank, target_disp, &bytes);
+    const void *target = NULL;
+    if (trma_operation_count_bytes(type, origin_count, &bytes)) {
+        trma_win_epoch_open_to_get(window->core, (uint32_t)target_rank, bytes);
+        target = trma_win_quick_address(window->core, (uint32_t)target_rank, target_disp, bytes);
+    }
     if (__builtin_expect(!target, 0)) {
         *code = trma_operation_get_typed(window, origin_addr, origin_count, type, target_rank, target_disp);
         return true;

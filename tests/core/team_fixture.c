@@ -298,7 +298,9 @@ enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t
 
 enum trma_status window_get(struct trma_window *window, uint32_t target, int64_t at, int64_t *to,
                             size_t count) {
-    void *quick = window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *to);
+    trma_win_epoch_open_to_get(window, target, count * sizeof *to);
+    const void *quick =
+        window->is_dynamic ? NULL : trma_win_quick_address(window, target, at, count * sizeof *to);
 
     if (quick) {
         trma_win_order_pay();

@@ -13,7 +13,8 @@ static const uint32_t myself = 0;
 struct snapshot {
     enum trma_access access;
     enum trma_lock_kind lock;
-    bool fence_used, is_exposed, ready, in_start_group;
+    bool fence_used, is_exposed, in_start_group;
+    unsigned char state;
     uint32_t n_active, n_started, n_posted, n_locked, started, exposed, fence_sequence;
     uint32_t next, posted, completed;
     uint64_t turns;
@@ -30,7 +31,7 @@ static void take_snapshot(const struct stage_window *window, struct snapshot *ou
     out->lock = target->lock;
     out->fence_used = core->fence_used;
     out->is_exposed = core->is_exposed;
-    out->ready = atomic_load(&target->ready);
+    out->state = atomic_load(&target->state);
     out->in_start_group = target->in_start_group;
     out->n_active = core->n_active;
     out->n_started = core->n_started;

@@ -312,7 +312,7 @@ static void play_dead_holder(struct actor *actor) {
     } else {
         play_check_death(actor, trma_win_lock(window.core, TRMA_LOCK_SHARED, 0));
         play_check_death(actor, window_lock(window.core, TRMA_LOCK_EXCLUSIVE, 0));
-        CHECK(!atomic_load(&window.core->targets[0].ready)); /* nothing goes there */
+        CHECK(atomic_load(&window.core->targets[0].state) == TRMA_TARGET_CLOSED); /* nothing goes there */
         /* Other targets can still be locked. */
         CHECK(window_lock(window.core, TRMA_LOCK_EXCLUSIVE, 2) == TRMA_OK);
         CHECK(window_add(window.core, 2, 0, 1) == TRMA_OK);

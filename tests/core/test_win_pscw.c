@@ -156,6 +156,70 @@ static void test_deferred(void **state) {
     play_run(2, play_deferred);
 }
 
+/* What comes first in an epoch whose target had posted by start. */
+enum first_call { FIRST_NONE, FIRST_GET, FIRST_LONG_GET, FIRST_PUT, FIRST_LONG_PUT, FIRST_CALLS };
+
+static void begin_with(struct trma_window *window, enum first_call first, int64_t value) {
+    const bool is_long = first == FIRST_LONG_GET || first == FIRST_LONG_PUT;
+    int64_t got = -1;
+
+    if (first == FIRST_GET || first == FIRST_LONG_GET) {
+        CHECK((is_long ? window_operate(window, TRMA_COUNT_GET, 0, 1, &got, NULL, 1)
+                       : window_get(window, 0, 1, &got, 1)) == TRMA_OK);
+        CHECK(got == value - 1);
+    } else if (first != FIRST_NONE) {
+        CHECK((is_long ? window_operate(window, TRMA_COUNT_PUT, 0, 2, &value, NULL, 1)
+                       : window_put(window, 0, 2, &value, 1)) == TRMA_OK);
+    }
+    /* The short ways open it, the long ones need not. */
+    CHECK(atomic_load(&window->targets[0].state) ==
+          (first == FIRST_GET || first == FIRST_PUT ? TRMA_TARGET_OPEN : TRMA_TARGET_POSTED));
+}
+
+/* Start has seen the post; whatever comes first, and by whichever way the epoch ends, the target is among
+ * those that are to be closed once, and closed then. */
+static void play_posted(struct actor *actor) {
+    static const uint32_t zero = 0;
+    static const uint32_t one = 1;
+    struct stage_window window = window_open(actor, PLAY_MAPPED, 8, plain);
+
+    /* Two of a kind after each other, and each kind after each: what the last epoch began with is kept. */
+    for (unsigned round = 0; round < 2 * FIRST_CALLS * FIRST_CALLS * 2; round++) {
+        const enum first_call first =
+            round % 2 ? round / 2 % FIRST_CALLS : round / 2 / FIRST_CALLS % FIRST_CALLS;
+        const bool is_long_end = round / (2 * FIRST_CALLS * FIRST_CALLS) != 0;
+        const int64_t value = (int64_t)round + 1;
+
+        if (actor->me == 0) {
+            window.memory[1] = value - 1;
+            CHECK(window_post(window.core, &one, 1) == TRMA_OK);
+        }
+        CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+        if (actor->me == 0) {
+            CHECK(window_wait(window.core) == TRMA_OK);
+            CHECK(window.memory[0] == value);
+            CHECK(first < FIRST_PUT || window.memory[2] == value);
+            continue;
+        }
+        const struct trma_target *target = &window.core->targets[0];
+        CHECK(window_start(window.core, &zero, 1) == TRMA_OK);
+        CHECK(atomic_load(&target->state) == TRMA_TARGET_POSTED && window.core->n_active == 1);
+        begin_with(window.core, first, value);
+        CHECK(window_put(window.core, 0, 0, &value, 1) == TRMA_OK);
+        CHECK(atomic_load(&target->state) == TRMA_TARGET_OPEN && window.core->n_active == 1);
+        CHECK((is_long_end ? trma_win_complete : window_complete)(window.core) == TRMA_OK);
+        CHECK(atomic_load(&target->state) == TRMA_TARGET_CLOSED && window.core->n_active == 0);
+        /* Nothing goes there between epochs. */
+        CHECK(window_put(window.core, 0, 0, &value, 1) == TRMA_ERR_SYNC);
+    }
+    window_close(actor, &window);
+}
+
+static void test_posted(void **state) {
+    (void)state;
+    play_run(2, play_posted);
+}
+
 /*
  * Of two targets with remembered operations only one has posted: complete serves that one before it waits for
  * the other. The other posts only when the first has seen its data.
@@ -371,7 +435,7 @@ int main(void) {
         cmocka_unit_test(test_exchange),     cmocka_unit_test(test_deferred),
         cmocka_unit_test(test_late_target),  cmocka_unit_test(test_run_ahead),
         cmocka_unit_test(test_wraps_around), cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_dead_peers),
+        cmocka_unit_test(test_dead_peers),   cmocka_unit_test(test_posted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,17 +25,40 @@
  * each: puts of 3 to 8 KiB in 1.2 to 1.4 of the time, accumulates of 8 KiB in 1.1 to 1.2, of 4 KiB in 1.0, of
  * 64 B to 1 KiB in 0.65 to 0.84).
  *
+ * Small gets have nothing else on its way, and the sooner that line is asked for the better; only that the
+ * peer, who looks all the time, takes it back if the word is not written soon. So start asks for it where the
+ * last epoch with this target began with such a get. Measured (AMD EPYC, Zen 3, by hand with MPI's calls, in
+ * turns, 10 launches of each): gets of 8 B to 1 KiB by post, start, complete, wait in 0.64 to 0.81 of the
+ * time, in 0.70 to 0.88 while the two cores were far from each other. When every start asked, gets of 4 and
+ * 8 KiB took 1.1 to 1.36 times as long, puts of 8 B to 1 KiB up to 1.6 times.
+ *
  * Only for the first operation of an epoch in which the target takes part: it is then that the target has
  * been at its memory. Lines that are here already are asked for in vain: puts of 64 and 512 B in bursts of 32
  * took 1.2 to 1.5 times as long when each asked (bench-rate).
  */
-enum { TRMA_MOVE_CLAIM_MOST = 8192, TRMA_MOVE_CLAIM_MOST_AMD = 2048, TRMA_MOVE_CLAIM_LINE = 64 };
+enum {
+    TRMA_MOVE_CLAIM_MOST = 8192,
+    TRMA_MOVE_CLAIM_MOST_AMD = 2048,
+    TRMA_MOVE_CLAIM_EARLY_MOST = 1024,
+    TRMA_MOVE_CLAIM_LINE = 64
+};
 
 /* One of these, by the processor; set before main, and never again. */
 extern TRMA_HIDDEN size_t trma_move_claim_most;
 
+/* Asks for the line at `memory` to be written. A hint: changes nothing, faults never. */
+static inline void trma_move_claim_line(const void *memory) {
+#if defined(__x86_64__)
+    /* The builtin gives the hint of a reader to all processors that may lack this one; they take it for no
+     * instruction at all. */
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)memory));
+#else
+    __builtin_prefetch(memory, 1);
+#endif
+}
+
 /* Asks for the lines of `size` bytes that are about to be written; more than trma_move_claim_most are left to
- * the processor, which runs ahead of long stretches by itself. A hint: changes nothing, faults never. */
+ * the processor, which runs ahead of long stretches by itself. A hint as well. */
 static inline void trma_move_claim(void *memory, size_t size) {
     const uintptr_t begin = (uintptr_t)memory / TRMA_MOVE_CLAIM_LINE * TRMA_MOVE_CLAIM_LINE;
     const uintptr_t end = (uintptr_t)memory + size;
@@ -44,13 +67,7 @@ static inline void trma_move_claim(void *memory, size_t size) {
         return;
     }
     for (uintptr_t line = begin; line < end; line += TRMA_MOVE_CLAIM_LINE) {
-#if defined(__x86_64__)
-        /* The builtin gives the hint of a reader to all processors that may lack this one; they take it for
-         * no instruction at all. */
-        __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
-#else
-        __builtin_prefetch((const void *)line, 1);
-#endif
+        trma_move_claim_line((const void *)line);
     }
 }
 

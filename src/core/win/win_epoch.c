@@ -38,8 +38,8 @@ static bool must_look(struct trma_window *window) {
     return periods > 0;
 }
 
-static bool is_ready(const struct trma_target *target) {
-    return atomic_load_explicit(&target->ready, memory_order_relaxed);
+static bool is_closed(const struct trma_target *target) {
+    return atomic_load_explicit(&target->state, memory_order_relaxed) == TRMA_TARGET_CLOSED;
 }
 
 /* At so many ranks from the first on, as far as operations to them may go ahead. */
@@ -48,7 +48,7 @@ static enum trma_status look_at(struct trma_window *window, uint32_t first, uint
         return TRMA_OK;
     }
     for (uint32_t i = first; i < first + count; i++) {
-        if (is_ready(&window->targets[i]) && !trma_node_peer_is_alive(window->team->peers[i])) {
+        if (!is_closed(&window->targets[i]) && !trma_node_peer_is_alive(window->team->peers[i])) {
             /* The next call looks again. */
             window->until_look = 1;
             window->looked_ns = 0;
@@ -85,7 +85,7 @@ static enum trma_status drain(struct trma_window *window, struct trma_target *ta
 /* Ends the access epoch for all targets; the caller has drained them. */
 static void close_all(struct trma_window *window) {
     for (uint32_t i = 0; i < window->n_active; i++) {
-        atomic_store_explicit(&window->targets[window->active[i]].ready, false, memory_order_relaxed);
+        trma_win_target_close(&window->targets[window->active[i]]);
     }
     window->n_active = 0;
     window->epoch.access = TRMA_ACCESS_NONE;
@@ -154,7 +154,7 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
     enum trma_status status = TRMA_OK;
 
     *is_open = true;
-    if (is_ready(target)) {
+    if (!is_closed(target)) {
         return TRMA_OK;
     }
     switch (window->epoch.access) {
@@ -175,7 +175,7 @@ enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t
         }
         trma_win_epoch_admit(window, index);
         return status;
-    case TRMA_ACCESS_LOCK: /* a locked target is ready, this one is not */
+    case TRMA_ACCESS_LOCK: /* a locked target is open, this one is not */
     case TRMA_ACCESS_LOCK_ALL:
     case TRMA_ACCESS_NONE:
         break;
@@ -187,7 +187,7 @@ bool trma_win_epoch_open_late(struct trma_window *window, uint32_t index) {
     const struct trma_target *target = &window->targets[index];
     bool is_open = false;
 
-    return !trma_win_is_threaded(window) && !target->first_deferred && !is_ready(target) &&
+    return !trma_win_is_threaded(window) && !target->first_deferred && is_closed(target) &&
            trma_win_epoch_open_target(window, index, &is_open) == TRMA_OK && is_open;
 }
 
@@ -423,7 +423,8 @@ enum trma_status trma_win_lock(struct trma_window *window, enum trma_lock_kind k
         window->epoch.n_locked++;
         status = take_lock(window, index, kind, book(window, TRMA_WAIT_LOCK));
         /* Release: as in trma_win_epoch_admit. */
-        atomic_store_explicit(&window->targets[index].ready, !status, memory_order_release);
+        atomic_store_explicit(&window->targets[index].state, status ? TRMA_TARGET_CLOSED : TRMA_TARGET_OPEN,
+                              memory_order_release);
         if (status && --window->epoch.n_locked == 0) {
             close_all(window);
         }
@@ -444,7 +445,7 @@ enum trma_status trma_win_unlock(struct trma_window *window, uint32_t index) {
     }
     enum trma_status status = drain(window, target, book(window, TRMA_WAIT_UNLOCK));
     enum trma_status seen = look_at(window, index, 1);
-    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
+    trma_win_target_close(target);
     give_lock(window, index);
     if (--window->epoch.n_locked == 0) {
         close_all(window);
@@ -537,7 +538,7 @@ enum trma_status trma_win_flush_all(struct trma_window *window, bool local) {
         uint64_t *waited_ns = book(window, TRMA_WAIT_FLUSH);
         status = look_at(window, 0, window->size);
         for (uint32_t i = 0; i < window->size && !status; i++) {
-            if (is_ready(&window->targets[i])) {
+            if (!is_closed(&window->targets[i])) {
                 status = drain(window, &window->targets[i], waited_ns);
             }
         }

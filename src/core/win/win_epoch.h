@@ -2,6 +2,7 @@
 #ifndef TRMA_WIN_EPOCH_H
 #define TRMA_WIN_EPOCH_H
 
+#include "../move/move_claim.h"
 #include "win_order.h"
 #include "win_window.h"
 
@@ -48,8 +49,13 @@ static inline bool trma_win_must_open_long(const struct trma_window *window) {
 /* Lets operations to the target go ahead, until the epoch ends. Under the guard. */
 static inline void trma_win_epoch_admit(struct trma_window *window, uint32_t target) {
     window->active[window->n_active++] = target;
-    /* Release: a thread that sees the target ready sees what made it so. */
-    atomic_store_explicit(&window->targets[target].ready, true, memory_order_release);
+    /* Release: a thread that sees the target open sees what made it so. */
+    atomic_store_explicit(&window->targets[target].state, TRMA_TARGET_OPEN, memory_order_release);
+}
+
+/* No more of them. Under the guard; relaxed: no other thread may issue any. */
+static inline void trma_win_target_close(struct trma_target *target) {
+    atomic_store_explicit(&target->state, TRMA_TARGET_CLOSED, memory_order_relaxed);
 }
 
 /* True when no access epoch is open; a fence that nothing followed opens none (MPI-4.1 section 12.5.1). Under
@@ -79,8 +85,7 @@ static inline bool trma_win_fence_quick(struct trma_window *window) {
         return false;
     }
     for (uint32_t i = 0; i < window->n_active; i++) {
-        /* Relaxed: no other thread looks. */
-        atomic_store_explicit(&window->targets[window->active[i]].ready, false, memory_order_relaxed);
+        trma_win_target_close(&window->targets[window->active[i]]);
     }
     window->n_active = 0;
     window->fence_used = false;
@@ -97,7 +102,9 @@ static inline enum trma_status trma_win_fence_finish(struct trma_window *window)
     return TRMA_OK;
 }
 
-/* Start, complete and post: of a group of one. */
+/* Start, complete and post: of a group of one. A target that has posted by now is noted, so that the epoch's
+ * first operation need not look; the line of the word that will announce the end may be asked for
+ * (move_claim.h). */
 static inline bool trma_win_start_quick(struct trma_window *window, const uint32_t *group, uint32_t n) {
     if (trma_win_must_open_long(window) || n != 1 || !trma_win_epoch_may_begin(window)) {
         return false;
@@ -108,6 +115,15 @@ static inline bool trma_win_start_quick(struct trma_window *window, const uint32
     window->epoch.access = TRMA_ACCESS_PSCW;
     target->started++;
     target->in_start_group = true;
+    if (trma_sync_pscw_reached(target->posted, target->started)) {
+        if (target->claims_early) {
+            trma_move_claim_line(target->completed);
+        }
+        window->active[0] = group[0];
+        window->n_active = 1;
+        /* Relaxed: no other thread looks. */
+        atomic_store_explicit(&target->state, TRMA_TARGET_POSTED, memory_order_relaxed);
+    }
     return true;
 }
 
@@ -121,8 +137,7 @@ static inline bool trma_win_complete_quick(struct trma_window *window) {
     }
     trma_sync_pscw_announce(target->completed, target->started);
     target->in_start_group = false;
-    /* Relaxed: no other thread looks. */
-    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
+    trma_win_target_close(target);
     window->n_active = 0;
     window->n_started = 0;
     window->epoch.access = TRMA_ACCESS_NONE;
@@ -192,7 +207,7 @@ static inline bool trma_win_lock_quick(struct trma_window *window, enum trma_loc
     window->epoch.word = trma_win_epoch_of(TRMA_ACCESS_LOCK, 1);
     target->lock = kind;
     /* Relaxed: no other thread looks. */
-    atomic_store_explicit(&target->ready, true, memory_order_relaxed);
+    atomic_store_explicit(&target->state, TRMA_TARGET_OPEN, memory_order_relaxed);
     if (kind == TRMA_LOCK_SHARED) {
         trma_sync_lock_admit(lock, window->needs_fence);
     }
@@ -208,7 +223,7 @@ static inline bool trma_win_end_lock(struct trma_window *window, struct trma_tar
     }
     window->epoch.word = trma_win_epoch_of(TRMA_ACCESS_NONE, 0);
     target->lock = TRMA_LOCK_NONE;
-    atomic_store_explicit(&target->ready, false, memory_order_relaxed);
+    trma_win_target_close(target);
     trma_win_order_unlock(window, kind);
     return true;
 }
@@ -280,14 +295,34 @@ bool trma_win_epoch_is_closed(struct trma_window *window);
  */
 enum trma_status trma_win_epoch_open_target(struct trma_window *window, uint32_t target, bool *is_open);
 
+/* Opens a target that start has seen to have posted, for a get of so many bytes, and asks for the line of the
+ * word that will announce the end of the epoch, if start has not. */
+static inline void trma_win_epoch_open_to_get(struct trma_window *window, uint32_t index, size_t bytes) {
+    struct trma_target *target = &window->targets[index];
+
+    /* Relaxed, both: there are no other threads then. */
+    if (atomic_load_explicit(&target->state, memory_order_relaxed) == TRMA_TARGET_POSTED) {
+        if (!target->claims_early) {
+            trma_move_claim_line(target->completed);
+        }
+        target->claims_early = bytes <= TRMA_MOVE_CLAIM_EARLY_MOST;
+        atomic_store_explicit(&target->state, TRMA_TARGET_OPEN, memory_order_relaxed);
+    }
+}
+
 /* Opens a target that is not open yet, where that needs no more than a look: the operation that is the first
  * to it in its epoch can go the short way then. False: nothing has changed. Only without threads is there
  * anything to win. */
 static inline bool trma_win_epoch_open(struct trma_window *window, uint32_t index) {
     struct trma_target *target = &window->targets[index];
+    const unsigned state = atomic_load_explicit(&target->state, memory_order_relaxed);
 
-    if (trma_win_is_threaded(window) || target->first_deferred ||
-        atomic_load_explicit(&target->ready, memory_order_relaxed)) {
+    if (state == TRMA_TARGET_POSTED) {
+        target->claims_early = false;
+        atomic_store_explicit(&target->state, TRMA_TARGET_OPEN, memory_order_relaxed);
+        return true;
+    }
+    if (trma_win_is_threaded(window) || target->first_deferred || state != TRMA_TARGET_CLOSED) {
         return false;
     }
     if (window->epoch.access == TRMA_ACCESS_FENCE) {

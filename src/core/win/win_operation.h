@@ -46,7 +46,7 @@ enum trma_status trma_win_operation_issue(struct trma_window *window, const stru
 /* True when the epoch lets operations to the target go straight ahead. Acquire: what opening the epoch made
  * visible (the target's post, the lock) comes before our access. */
 static inline bool trma_win_is_open(const struct trma_target *target) {
-    return atomic_load_explicit(&target->ready, memory_order_acquire);
+    return atomic_load_explicit(&target->state, memory_order_acquire) == TRMA_TARGET_OPEN;
 }
 
 /*

@@ -88,13 +88,20 @@ enum trma_special {
     TRMA_SPECIAL_LATE = 8       /* what is carried may not be finished when an operation returns */
 };
 
+/* Whether the epoch lets operations to a target go straight ahead. */
+enum trma_target_state {
+    TRMA_TARGET_CLOSED, /* 0: not, or it is not known yet */
+    TRMA_TARGET_POSTED, /* it had posted by start: the epoch's first operation opens it without a look */
+    TRMA_TARGET_OPEN
+};
+
 /* This process's view of one member. Private. */
 struct trma_target {
     /* What a put or get and its synchronisation look at comes first, in one cache line: a transfer of many
      * bytes pushes everything out of the first cache, and each line costs some nanoseconds then. */
-    _Alignas(64) atomic_bool ready; /* the epoch lets operations to this target go straight ahead; set and
-                                       cleared under the guard */
+    _Alignas(64) atomic_uchar state; /* an enum trma_target_state; changes under the guard */
     bool in_start_group;
+    bool claims_early; /* start asks for the line of the word that ends the epoch */
     uint32_t disp_unit;
     /* The offsets that the short ways of operations may touch: [quick_low, quick_low + quick_span), mapped
      * here at quick_local. quick_span is 0 when there are none, and set last (release) when a window becomes
@@ -144,7 +151,7 @@ struct trma_window {
     bool is_exposed;        /* between post and wait */
     union trma_epoch epoch;
     uint32_t until_look; /* flushes and unlocks until the clock is read: see must_look */
-    uint32_t n_active;   /* targets whose `ready` is set until the epoch ends: not those locked alone */
+    uint32_t n_active;   /* targets that are not closed until the epoch ends: not those locked alone */
     uint32_t *active;
     uint32_t n_started; /* the group of start */
     uint32_t n_posted;  /* the group of post */

@@ -159,7 +159,7 @@ static void *open_place_late(struct trma_window *window, const struct trma_type 
 /* Asks for the line of the word that will announce the end of an epoch, as far as that is worth it. */
 static inline void claim_word(const struct trma_window *window, int rank, size_t bytes) {
     if (bytes <= TRMA_MOVE_CLAIM_MOST) {
-        trma_move_claim(trma_win_epoch_word(window, (uint32_t)rank), sizeof(atomic_uint));
+        trma_move_claim_line(trma_win_epoch_word(window, (uint32_t)rank));
     }
 }
 

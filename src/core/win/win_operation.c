@@ -161,7 +161,8 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
     struct trma_path path;
     uint64_t offset;
 
-    if (window->is_dynamic || !size || atomic_load_explicit(&target->state, memory_order_acquire) == TRMA_TARGET_CLOSED ||
+    if (window->is_dynamic || !size ||
+        atomic_load_explicit(&target->state, memory_order_acquire) == TRMA_TARGET_CLOSED ||
         __builtin_mul_overflow((uint64_t)displacement, (uint64_t)target->disp_unit, &offset) ||
         offset > target->size || size > target->size - offset || !take_private_path(window, index, &path)) {
         return false;

@@ -157,23 +157,34 @@ static void test_deferred(void **state) {
 }
 
 /* What comes first in an epoch whose target had posted by start. */
-enum first_call { FIRST_NONE, FIRST_GET, FIRST_LONG_GET, FIRST_PUT, FIRST_LONG_PUT, FIRST_CALLS };
+enum first_call {
+    FIRST_NONE,
+    FIRST_GET,
+    FIRST_LARGE_GET, /* more bytes than start asks for a line for */
+    FIRST_LONG_GET,
+    FIRST_PUT,
+    FIRST_LONG_PUT,
+    FIRST_CALLS
+};
+
+enum { LARGE_WORDS = TRMA_MOVE_CLAIM_EARLY_MOST / 8 + 1 };
 
 static void begin_with(struct trma_window *window, enum first_call first, int64_t value) {
     const bool is_long = first == FIRST_LONG_GET || first == FIRST_LONG_PUT;
-    int64_t got = -1;
+    int64_t got[LARGE_WORDS] = {-1};
 
-    if (first == FIRST_GET || first == FIRST_LONG_GET) {
-        CHECK((is_long ? window_operate(window, TRMA_COUNT_GET, 0, 1, &got, NULL, 1)
-                       : window_get(window, 0, 1, &got, 1)) == TRMA_OK);
-        CHECK(got == value - 1);
+    if (first == FIRST_GET || first == FIRST_LARGE_GET || first == FIRST_LONG_GET) {
+        const size_t count = first == FIRST_LARGE_GET ? LARGE_WORDS : 1;
+        CHECK((is_long ? window_operate(window, TRMA_COUNT_GET, 0, 1, got, NULL, count)
+                       : window_get(window, 0, 1, got, count)) == TRMA_OK);
+        CHECK(got[0] == value - 1 && got[count - 1] == value - 1);
     } else if (first != FIRST_NONE) {
         CHECK((is_long ? window_operate(window, TRMA_COUNT_PUT, 0, 2, &value, NULL, 1)
                        : window_put(window, 0, 2, &value, 1)) == TRMA_OK);
     }
     /* The short ways open it, the long ones need not. */
     CHECK(atomic_load(&window->targets[0].state) ==
-          (first == FIRST_GET || first == FIRST_PUT ? TRMA_TARGET_OPEN : TRMA_TARGET_POSTED));
+          (first == FIRST_NONE || is_long ? TRMA_TARGET_POSTED : TRMA_TARGET_OPEN));
 }
 
 /* Start has seen the post; whatever comes first, and by whichever way the epoch ends, the target is among
@@ -181,7 +192,7 @@ static void begin_with(struct trma_window *window, enum first_call first, int64_
 static void play_posted(struct actor *actor) {
     static const uint32_t zero = 0;
     static const uint32_t one = 1;
-    struct stage_window window = window_open(actor, PLAY_MAPPED, 8, plain);
+    struct stage_window window = window_open(actor, PLAY_MAPPED, 1 + LARGE_WORDS, plain);
 
     /* Two of a kind after each other, and each kind after each: what the last epoch began with is kept. */
     for (unsigned round = 0; round < 2 * FIRST_CALLS * FIRST_CALLS * 2; round++) {
@@ -191,7 +202,7 @@ static void play_posted(struct actor *actor) {
         const int64_t value = (int64_t)round + 1;
 
         if (actor->me == 0) {
-            window.memory[1] = value - 1;
+            window.memory[1] = window.memory[LARGE_WORDS] = value - 1;
             CHECK(window_post(window.core, &one, 1) == TRMA_OK);
         }
         CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
@@ -207,6 +218,7 @@ static void play_posted(struct actor *actor) {
         begin_with(window.core, first, value);
         CHECK(window_put(window.core, 0, 0, &value, 1) == TRMA_OK);
         CHECK(atomic_load(&target->state) == TRMA_TARGET_OPEN && window.core->n_active == 1);
+        CHECK(target->claims_early == (first == FIRST_GET));
         CHECK((is_long_end ? trma_win_complete : window_complete)(window.core) == TRMA_OK);
         CHECK(atomic_load(&target->state) == TRMA_TARGET_CLOSED && window.core->n_active == 0);
         /* Nothing goes there between epochs. */

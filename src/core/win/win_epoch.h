@@ -252,7 +252,7 @@ static inline bool trma_win_unlock_quick(struct trma_window *window, uint32_t in
     } else {
         return false;
     }
-    /* Once for both: who is called by one place alone needs no frame before. */
+    /* Once for both: with a call in one place alone, the way that does not make it needs no stack frame. */
     trma_node_doorbell_notify(&lock->bell, needs_fence);
     return true;
 }

@@ -9,9 +9,6 @@
 #include "win/win_epoch.h"
 #include "win/win_order.h"
 
-/* Gates of a scene. */
-enum { GATE_CARDS, GATE_TEAMS };
-
 struct scene *scene_open(void) {
     struct scene *scene =
         mmap(NULL, sizeof *scene, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -63,14 +60,14 @@ static void join_team(struct actor *actor) {
     if (atomic_load(&actor->scene->plain_fences)) {
         card->has_membarrier = 0;
     }
-    gather(actor->scene, GATE_CARDS, actor->size);
+    gather(actor->scene, SCENE_GATE_CARDS, actor->size);
     enum trma_status status = trma_node_team_create(actor->scene->cards, actor->size, actor->me, block,
                                                     &options, &actor->team, &refusal);
     if (status) {
         fprintf(stderr, "member %u: %s\n", actor->me, refusal);
     }
     CHECK(status == TRMA_OK);
-    gather(actor->scene, GATE_TEAMS, actor->size);
+    gather(actor->scene, SCENE_GATE_TEAMS, actor->size);
 }
 
 /* All members run this; the victim of a play never comes back from it. */
@@ -81,6 +78,8 @@ static void act(struct actor *actor, play *run, bool has_victim) {
     if (!has_victim) {
         CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
         trma_node_team_destroy(actor->team);
+        /* As MPI_Finalize: who is on its way out of the barrier does not find that another has ended. */
+        gather(actor->scene, SCENE_GATE_END, actor->size);
     }
 }
 

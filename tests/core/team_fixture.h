@@ -44,12 +44,15 @@ static inline unsigned play_often(unsigned times) {
     return TEST_IS_SANITIZED ? times / 8 + 1 : times;
 }
 
+/* Where members wait for each other without their team: for making and ending it, and the test's own. */
+enum { SCENE_GATE_CARDS, SCENE_GATE_TEAMS, SCENE_GATE_END, SCENE_GATE_FIRST, SCENE_GATE_SECOND, SCENE_GATES };
+
 /* What all members share, besides their team. */
 struct scene {
     _Atomic uint64_t words[PLAY_WORDS]; /* the test's own; zero at the start */
     _Atomic uint64_t plain_fences;      /* set by the test: members say that they lack membarrier */
     _Atomic uint64_t killed_at;         /* trma_node_clock_ns when scene_kill sent its signal */
-    atomic_uint gates[4]; /* how many members have come to a gate, for making and ending the team */
+    atomic_uint gates[SCENE_GATES];     /* how many members have come to each */
     _Atomic pid_t pids[PLAY_MEMBERS];
     struct trma_team_card cards[PLAY_MEMBERS];
     _Alignas(64) char area[1 << 16]; /* for words that the test makes by itself; zero at the start */
@@ -93,7 +96,8 @@ uint64_t scene_add(struct scene *scene, unsigned word, uint64_t more);
 uint64_t scene_get(struct scene *scene, unsigned word);
 void scene_set(struct scene *scene, unsigned word, uint64_t value);
 
-/* Waits on the scene, not on the team, until all members are here. `gate` is 2 or 3; each serves once. */
+/* Waits on the scene, not on the team, until all members are here. `gate` is the first or second; each serves
+ * once. */
 void scene_gather(struct actor *actor, unsigned gate);
 
 enum play_memory {

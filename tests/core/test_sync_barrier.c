@@ -26,7 +26,7 @@ static void play_stress(struct actor *actor) {
         uint32_t passed = actor->team->barrier.sequence;
         actor->team->barrier.crowded = crowded;
         atomic_store(&actor->team->barrier.words[actor->me]->gathered, passed * actor->size);
-        scene_gather(actor, 2 + (unsigned)crowded);
+        scene_gather(actor, SCENE_GATE_FIRST + (unsigned)crowded);
         pass_and_look(actor, play_often(1000));
     }
 }
@@ -77,7 +77,7 @@ static void play_wrap(struct actor *actor) {
     atomic_store(&barrier->words[actor->me]->gathered, start * actor->size);
     atomic_store(&barrier->words[actor->me]->released, start);
     barrier->sequence = start;
-    scene_gather(actor, 2);
+    scene_gather(actor, SCENE_GATE_FIRST);
     pass_and_look(actor, 50);
     CHECK(barrier->sequence == start + 50);
 }

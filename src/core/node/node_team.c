@@ -249,6 +249,7 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
     team->meeting.words = team->meeting_words;
     team->meeting_waiter = team->waiter;
     team->meeting_waiter.keeps_progress = true;
+    team->meeting_waiter.may_have_left = true;
     *out = team;
     return TRMA_OK;
 }
@@ -300,7 +301,11 @@ enum trma_status trma_node_team_exchange(struct trma_team *team, const void *min
 }
 
 enum trma_status trma_node_team_barrier(struct trma_team *team) {
-    return trma_sync_barrier_pass(&team->barrier, &team->waiter, NULL, NULL);
+    /* It is also the last thing a member does with its team: it may leave, and end, before others are let go.
+     */
+    struct trma_waiter waiter = team->waiter;
+    waiter.may_have_left = true;
+    return trma_sync_barrier_pass(&team->barrier, &waiter, NULL, NULL);
 }
 
 enum trma_status trma_node_team_meet(struct trma_team *team) {

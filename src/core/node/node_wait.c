@@ -23,7 +23,7 @@ enum {
     NAP_NS =
         50000, /* where the host has to keep up: some 64 KiB of a message go by each poke; and at first */
     LIVENESS_PERIOD_NS = 200000000,
-    DEATHS_OF_PROGRAM = 4 /* looks that find one, where keeps_progress is set */
+    DEATHS_LEFT = 4 /* looks that find one, where may_have_left is set */
 };
 
 uint64_t trma_node_clock_ns(void) {
@@ -121,9 +121,9 @@ static bool is_in_vain(const struct trma_waiter *waiter, unsigned *deaths, trma_
     if (!waiter->is_alive || waiter->is_alive(waiter->team)) {
         return false;
     }
-    /* Look at the words once more after a death: the peer may have done its part before it ended. Of the
-     * program's own barriers it may have left this one, and ended, while others are still on their way. */
-    return ++*deaths >= (waiter->keeps_progress ? DEATHS_OF_PROGRAM : 1) && !ready(argument);
+    /* Look at the words once more after a death: the peer may have done its part before it ended. It may have
+     * left this barrier, and ended, while others are still on their way. */
+    return ++*deaths >= (waiter->may_have_left ? DEATHS_LEFT : 1) && !ready(argument);
 }
 
 /* Yields as long as it takes, and pokes all the time, as the host would. */

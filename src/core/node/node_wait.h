@@ -34,6 +34,7 @@ struct trma_waiter {
     uint32_t spin_us;       /* how long to spin before yielding, when not crowded */
     uint32_t yields;        /* how often, about, to yield before sleeping, when crowded */
     bool keeps_progress;    /* pokes so often that the host's messages go on nearly as in a wait of its own */
+    bool may_have_left;     /* who has ended may have done its part in what others have not: a barrier */
     void (*progress)(void); /* pokes the host MPI; NULL: nothing to poke */
     struct trma_help *help; /* origins that are served meanwhile, unless crowded; NULL: none */
     bool (*is_alive)(

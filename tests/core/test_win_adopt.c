@@ -46,6 +46,21 @@ static void earning_close(struct actor *actor, struct earning *earning) {
     }
 }
 
+/* Calls of which one looks at the account, by unlocking or by flushing. */
+static void call_until_look(struct trma_window *window, bool by_flush) {
+    CHECK(window_lock(window, TRMA_LOCK_SHARED, OWNER) == TRMA_OK);
+    for (unsigned i = 0; i < TRMA_WIN_CALLS_PER_ACCOUNT; i++) {
+        if (by_flush) {
+            CHECK(window_flush(window, OWNER) == TRMA_OK);
+        } else {
+            CHECK(window_unlock(window, OWNER) == TRMA_OK);
+            CHECK(window_lock(window, TRMA_LOCK_SHARED, OWNER) == TRMA_OK);
+        }
+    }
+    CHECK(!trma_win_is_adoptable(window) || !trma_win_adopt_is_due(window));
+    CHECK(window_unlock(window, OWNER) == TRMA_OK);
+}
+
 /*
  * The origin puts word after word, at most so many; the owner, which does nothing else, looks after each.
  * Gives after how many puts the origin found the memory mapped, or `most`. The scene's words: the number of
@@ -61,9 +76,7 @@ static unsigned puts_until_mapped(struct actor *actor, struct earning *earning, 
             if (seen == answered) {
                 continue; /* the origin may be putting */
             }
-            CHECK(window_lock(window, TRMA_LOCK_SHARED, OWNER) == TRMA_OK); /* a call that looks */
-            CHECK(window_unlock(window, OWNER) == TRMA_OK);
-            CHECK(!trma_win_is_adoptable(window) || !trma_win_adopt_is_due(window));
+            call_until_look(window, seen % 2);
             scene_set(actor->scene, SIGN + 1, seen);
             answered = seen;
         }

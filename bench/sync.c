@@ -155,8 +155,8 @@ static void measure(const struct bench *bench, struct sync *sync, const char *fl
     sync->word = 0;
     /* With more ranks than CPUs the ranks leave a barrier of the host's milliseconds apart: then each epoch
      * is timed. Not for locks, where one rank does everything, and the clock takes as long as an epoch: there
-     * a sample is long against what the other ranks take to get to their barrier (of 35 us it took half,
-     * more often than not) and short against a turn of the scheduler's (some ms). */
+     * a sample is long against the others' way to their barrier (samples of 35 us mostly took twice the
+     * fastest one's time) and short against a turn of the scheduler's (some ms). */
     bool crowded = bench_is_crowded(bench), lock = mode_is(sync, "lock");
     struct bench_task task = {.context = sync,
                               .run = run,

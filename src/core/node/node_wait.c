@@ -164,8 +164,8 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
             naps ? trma_node_doorbell_nap(waiter->bell, ready, argument, NAP_NS)
                  : trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
         /* A sleep that is no longer than a nap needs no fence either: it is over as soon. Measured (AMD EPYC,
-         * Zen 3, 4 ranks on 2 cores, three of them in MPI_Barrier for a second): each of them takes 0.11 to
-         * 0.14 s of it with MPICH, with a fence before every sleep 0.24 to 0.33. */
+         * Zen 3, 4 members on 2 cores, three of them in the program's own barrier for a second): each of them
+         * takes 0.11 to 0.14 s of it above one host, with a fence before every sleep 0.24 to 0.33. */
         naps = naps && (has_rung || bound <= NAP_NS);
         /* Somebody has done its part, and others have not: they may have been waiting for the same core. To
          * yield to them costs less than to be woken by each. */

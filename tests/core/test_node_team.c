@@ -128,6 +128,8 @@ static void test_crowded(void **state) {
         assert_true(team->meeting_waiter.keeps_progress && team->meeting_waiter.may_have_left &&
                     !team->waiter.keeps_progress && !team->waiter.may_have_left);
         assert_int_equal(team->meeting_waiter.crowded, cases[c].per_core > 0);
+        assert_int_equal(team->meeting_waiter.progress_us,
+                         cases[c].per_core * TRMA_WAIT_PROGRESS_US_PER_MEMBER);
         trma_node_team_destroy(team);
         trma_node_team_block_give(blocks[0]);
         trma_node_team_block_give(blocks[2]);

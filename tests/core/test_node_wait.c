@@ -296,8 +296,8 @@ static void test_yields_when_woken_in_vain(void **state) {
 }
 
 /* Where cores are few, a wait begins with naps, as long as each is ended by a ring: one that was not may have
- * missed it. Where the host is kept up, no sleep is longer than a nap, and all are naps. Elsewhere a sleep is
- * long. */
+ * missed it. Where the host is kept up all are naps, as long as the waiter says. Elsewhere a sleep is long.
+ */
 static void test_naps_until_one_lasts(void **state) {
     (void)state;
     for (int kind = 0; kind < 3; kind++) {
@@ -316,6 +316,8 @@ static void test_naps_until_one_lasts(void **state) {
     }
 }
 
+enum { PROGRESS_US = 70 };
+
 /* How long it sleeps at a time in a wait for two looks at the living, two fifths of a second; 0: not at all.
  */
 static uint64_t sleep_of(bool crowded, bool keeps_progress) {
@@ -324,6 +326,7 @@ static uint64_t sleep_of(bool crowded, bool keeps_progress) {
     reset();
     longest_sleep = 0;
     waiter.keeps_progress = keeps_progress;
+    waiter.progress_us = PROGRESS_US;
     waiter.is_alive = everybody_lives;
     waiter.progress = come_true_after_looks;
     assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true, NULL, NULL), TRMA_OK);
@@ -352,7 +355,7 @@ static unsigned looks_for_pokes(bool keeps_progress) {
 }
 
 /* Who keeps the host's progress up never sleeps and pokes at each look after its 32 first ones (others after
- * 8); where cores are few it sleeps a tenth as long at a time as others. */
+ * 8); where cores are few it sleeps as long at a time as it is told, others for half a millisecond. */
 static void test_keeps_progress(void **state) {
     (void)state;
     enum { SPUN = 2 * 32 + 4 };
@@ -361,8 +364,8 @@ static void test_keeps_progress(void **state) {
     assert_int_equal(sleep_of(false, true), 0);
     assert_true(looks_for_pokes(false) > SPUN + 20);
     assert_true(looks_for_pokes(true) <= SPUN + 20);
-    assert_true(sleep_of(true, true) > 0);
-    assert_int_equal(10 * sleep_of(true, true), sleep_of(true, false));
+    assert_int_equal(sleep_of(true, true), PROGRESS_US * 1000);
+    assert_int_equal(sleep_of(true, false), 500000);
 }
 
 int main(void) {

@@ -20,8 +20,7 @@ enum {
     SPINS_AFTER_HELP = 256,     /* some 10 us: an origin that was helped may have more */
     MOST_SPINS_OF_HELP = 4096,  /* without a look at anything else */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
-    NAP_NS =
-        50000, /* where the host has to keep up: some 64 KiB of a message go by each poke; and at first */
+    NAP_NS = 50000,             /* of one at first, where cores are few */
     LIVENESS_PERIOD_NS = 200000000,
     DEATHS_LEFT = 4 /* looks that find one, where may_have_left is set */
 };
@@ -150,7 +149,8 @@ static enum trma_status stay_awake(const struct trma_waiter *waiter, bool helps,
 }
 
 static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
-    const uint64_t bound = waiter->keeps_progress ? NAP_NS : SLEEP_NS;
+    const uint64_t nap_ns = waiter->keeps_progress ? (uint64_t)waiter->progress_us * 1000U : NAP_NS;
+    const uint64_t bound = waiter->keeps_progress ? nap_ns : SLEEP_NS;
     uint64_t looked = trma_node_clock_ns();
     unsigned deaths = 0;
     /* Crowded, most waits end within microseconds, when another one has had its turn, and the others' cores
@@ -161,12 +161,13 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
 
     for (;;) {
         const bool has_rung =
-            naps ? trma_node_doorbell_nap(waiter->bell, ready, argument, NAP_NS)
+            naps ? trma_node_doorbell_nap(waiter->bell, ready, argument, nap_ns)
                  : trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
-        /* A sleep that is no longer than a nap needs no fence either: it is over as soon. Measured (AMD EPYC,
-         * Zen 3, 4 members on 2 cores, three of them in the program's own barrier for a second): each of them
-         * takes 0.11 to 0.14 s of it above one host, with a fence before every sleep 0.24 to 0.33. */
-        naps = naps && (has_rung || bound <= NAP_NS);
+        /* Where the host has to keep up no sleep is much longer than a nap, and needs no fence either.
+         * Measured (AMD EPYC, Zen 3, 4 members on 2 cores, three of them in the program's own barrier for a
+         * second): each of them takes 0.11 to 0.14 s of it above one host, with a fence before every sleep
+         * 0.24 to 0.33. */
+        naps = naps && (has_rung || waiter->keeps_progress);
         /* Somebody has done its part, and others have not: they may have been waiting for the same core. To
          * yield to them costs less than to be woken by each. */
         if (ready(argument) || (has_rung && waiter->crowded && yield(waiter, false, ready, argument))) {

@@ -20,7 +20,7 @@ enum {
     SPINS_AFTER_HELP = 256,     /* some 10 us: an origin that was helped may have more */
     MOST_SPINS_OF_HELP = 4096,  /* without a look at anything else */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
-    NAP_NS = 50000,             /* of one at first, where cores are few */
+    NAP_NS = 50000,             /* bound of the first sleeps, where cores are few */
     LIVENESS_PERIOD_NS = 200000000,
     DEATHS_LEFT = 4 /* looks that find one, where may_have_left is set */
 };

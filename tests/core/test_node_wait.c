@@ -316,17 +316,17 @@ static void test_naps_until_one_lasts(void **state) {
     }
 }
 
-enum { PROGRESS_US = 70 };
+enum { PROGRESS_US = 70, LONGEST_US = 500 };
 
 /* How long it sleeps at a time in a wait for two looks at the living, two fifths of a second; 0: not at all.
- */
-static uint64_t sleep_of(bool crowded, bool keeps_progress) {
+ * It keeps the host's progress up unless `progress_us` is 0. */
+static uint64_t sleep_of(bool crowded, uint32_t progress_us) {
     struct trma_waiter waiter = waiter_of(crowded, 20);
 
     reset();
     longest_sleep = 0;
-    waiter.keeps_progress = keeps_progress;
-    waiter.progress_us = PROGRESS_US;
+    waiter.keeps_progress = progress_us > 0;
+    waiter.progress_us = progress_us;
     waiter.is_alive = everybody_lives;
     waiter.progress = come_true_after_looks;
     assert_int_equal(trma_node_wait(&waiter, NULL, has_come_true, NULL, NULL), TRMA_OK);
@@ -355,17 +355,19 @@ static unsigned looks_for_pokes(bool keeps_progress) {
 }
 
 /* Who keeps the host's progress up never sleeps and pokes at each look after its 32 first ones (others after
- * 8); where cores are few it sleeps as long at a time as it is told, others for half a millisecond. */
+ * 8); where cores are few it sleeps as long at a time as it is told, but no longer than others, half a
+ * millisecond. */
 static void test_keeps_progress(void **state) {
     (void)state;
     enum { SPUN = 2 * 32 + 4 };
 
-    assert_true(sleep_of(false, false) > 0);
-    assert_int_equal(sleep_of(false, true), 0);
+    assert_true(sleep_of(false, 0) > 0);
+    assert_int_equal(sleep_of(false, PROGRESS_US), 0);
     assert_true(looks_for_pokes(false) > SPUN + 20);
     assert_true(looks_for_pokes(true) <= SPUN + 20);
-    assert_int_equal(sleep_of(true, true), PROGRESS_US * 1000);
-    assert_int_equal(sleep_of(true, false), 500000);
+    assert_int_equal(sleep_of(true, PROGRESS_US), PROGRESS_US * 1000);
+    assert_int_equal(sleep_of(true, 0), LONGEST_US * 1000);
+    assert_int_equal(sleep_of(true, LONGEST_US + 1), LONGEST_US * 1000);
 }
 
 int main(void) {

@@ -26,7 +26,7 @@ enum { TRMA_WAIT_YIELDS_PER_MEMBER = 8 };
  * Of `progress_us` of a crowded waiter, per member that a core has: with two, some 64 KiB of a message of the
  * host's go by each poke. With more members the pokes of a core stay as many. Measured (AMD EPYC, Zen 3, 16
  * members on 2 cores, 15 of them in the program's own barrier): one that computes for a second of its core's
- * time takes 1.02 to 1.18 s above MPICH, and 1.49 to 1.80 if each of the others pokes every 50 us.
+ * time takes 1.06 to 1.16 s above MPICH, and 1.49 to 1.66 if each of the others pokes every 50 us.
  */
 enum { TRMA_WAIT_PROGRESS_US_PER_MEMBER = 25 };
 
@@ -42,7 +42,7 @@ struct trma_waiter {
     uint32_t spin_us;       /* how long to spin before yielding, when not crowded */
     uint32_t yields;        /* how often, about, to yield before sleeping, when crowded */
     bool keeps_progress;    /* pokes so often that the host's messages go on nearly as in a wait of its own */
-    uint32_t progress_us;   /* bound of a sleep of one who does, when crowded */
+    uint32_t progress_us;   /* bound of a sleep of one who does, when crowded; at most 500 */
     bool may_have_left;     /* who has ended may have done its part in what others have not: a barrier */
     void (*progress)(void); /* pokes the host MPI; NULL: nothing to poke */
     struct trma_help *help; /* origins that are served meanwhile, unless crowded; NULL: none */

@@ -18,6 +18,7 @@ struct trma_group_cache {
     uintptr_t group;     /* 0: nothing cached */
     unsigned generation; /* of MPI_Group_free calls: a freed handle may come back as another group */
     uint32_t n;
+    uint32_t capacity; /* of `ranks`, which the window frees */
     uint32_t *ranks;
 };
 

@@ -12,7 +12,7 @@ import sys
 import campaign
 import page
 from best import summary_tables
-from experiments import EXPERIMENTS, PROFILED, jobs, limit_jobs, with_misses
+from experiments import EXPERIMENTS, PROFILED, adapted, jobs, limit_jobs, with_misses
 from machine import host_title, machine_facts, placements
 from results import Results, text_of
 from runner import BUILD, SIMULATORS, WITH_COMMAND, Benchmarks, MissingProgram, command_of
@@ -23,6 +23,20 @@ from tables import limit_tables, tables_of
 PATIENCE_S = 30  # of each launch, with a machine that is not at its best
 
 
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def rank_counts(text):
+    counts = [positive(count) for count in text.split(",")]
+    if min(counts) < 2:
+        raise ValueError
+    return counts
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT",
@@ -30,6 +44,10 @@ def arguments():
     parser.add_argument("--hosts", help="comma-separated names of tools/mpi-env (default: all that are here)")
     parser.add_argument("--launches", type=int, default=5, help="of each program (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="the demo's short form of an experiment, where it has one")
+    parser.add_argument("--reps", type=positive, help="samples per cell (default: the experiment's)")
+    parser.add_argument("--budget-ms", type=positive, help="time for a cell's samples, by which their length is chosen (likewise)")
+    parser.add_argument("--ranks", type=rank_counts,
+                        help="comma-separated numbers of ranks, 2 and more, of experiments with more than two (likewise)")
     parser.add_argument("--pin", default="auto", help="CPUs of the ranks: auto, or a list such as 0,1")
     parser.add_argument("--with-command", default=WITH_COMMAND, help="what stands before the program with TrueRMA")
     parser.add_argument("--output", default=str(BUILD / "bench"), help="folder for the results (default %(default)s)")
@@ -130,7 +148,8 @@ def main():
             if tool and not shutil.which(tool):
                 print(f"{name}: {tool} is not installed, left out")
                 continue
-            failures += run_experiment(EXPERIMENTS[name], options, benchmarks, hosts, machine, titles)
+            experiment = adapted(EXPERIMENTS[name], options.reps, options.budget_ms, options.ranks)
+            failures += run_experiment(experiment, options, benchmarks, hosts, machine, titles)
     except MissingProgram as error:
         sys.exit(f"bench: {error}")
     for failure in failures:

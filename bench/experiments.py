@@ -145,6 +145,41 @@ EXPERIMENTS = {e.name: e for e in (
 )}
 
 
+def _with_option(args, name, value):
+    """The arguments with the option set to the value, which takes the place of one that they have."""
+    args = list(args)
+    if name in args:
+        args[args.index(name) + 1] = value
+        return tuple(args)
+    return (*args, name, value)
+
+
+def adapted(experiment, reps=None, budget_ms=None, ranks=None):
+    """The experiment with other samples per cell or time for one, and, where it is of more than two ranks, for other numbers
+    of them. None: as it is."""
+    full = experiment.full
+    if ranks and any(count > 2 for _, count, _ in full):
+        program, _, args = full[0]
+        full = _ranks(program, ranks, *args)
+    for name, value in (("--reps", reps), ("--budget-ms", budget_ms)):
+        if value:
+            full = tuple((program, count, _with_option(args, name, str(value))) for program, count, args in full)
+    crowd_limit = experiment.crowd_limit
+    if ranks and crowd_limit:
+        crowd_limit = _with_option(crowd_limit, "--values", ",".join(str(count - 1) for count in ranks))
+    return dataclasses.replace(experiment, full=full, crowd_limit=crowd_limit)
+
+
+def is_adapted(name, job):
+    """Whether a job of the experiment, as it is stored, has samples or ranks that the experiment does not have. What runs under
+    a simulator or a profiler is as it is: of the profile's list a part depends on what was measured before."""
+    if EXPERIMENTS[name].under or job["variant"] == LIMIT:
+        return False
+    parts = {(program, ranks, *args) for program, ranks, args in (*EXPERIMENTS[name].full, *EXPERIMENTS[name].quick)}
+    args = job["args"][:job["args"].index("--pin")] if "--pin" in job["args"] else job["args"]
+    return (job["program"], job["ranks"], *args) not in parts
+
+
 def size_argument(size):
     """A size as the programs read it, and as it stands in the lists above."""
     for unit, shift in (("M", 20), ("K", 10)):

@@ -11,7 +11,7 @@ import sys
 
 from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
 from best import summary_tables
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, is_adapted
 from figures import figures_of, svg_file
 from machine import host_title, same_machine, with_hosts_of
 from page import THEME
@@ -53,6 +53,18 @@ def read_all(paths, demo):
 
 def titles_of(machine):
     return {host: host_title(host, version) for host, version in machine["hosts"].items()}
+
+
+def with_measured_hosts(machine, runs):
+    """The machine's facts with those of its MPIs that a run is of."""
+    measured = {run["job"]["host"] for run in runs}
+    return {**machine, "hosts": {host: version for host, version in machine["hosts"].items() if host in measured}}
+
+
+def adapted_lines(runs):
+    """Which experiments were not made as `make bench` makes them."""
+    names = [name for name in EXPERIMENTS if any(is_adapted(name, run["job"]) for run in runs if run["file"].stem == name)]
+    return [f"- With samples or numbers of ranks other than those of `make bench`: {', '.join(names)}"] if names else []
 
 
 def facts(machine):
@@ -127,6 +139,7 @@ def main():
     if not files and not apps:
         sys.exit(f"results: nothing was measured in {options.build}: run make demo, make bench or make bench-apps")
     machine, runs = read_all(files, demo) if files else (read(apps)[0], [])
+    machine = with_measured_hosts(machine, runs + (read(apps)[1] if apps else []))
     body, missing = experiment_lines(machine, runs, options.output)
     if apps:
         body += application_lines(apps.name, read(apps)[1], titles_of(machine))
@@ -136,7 +149,7 @@ def main():
              "[bench/README.md](../bench/README.md). `~` marks scientific codes that ran while other processes used the machine, "
              "`≈` what was measured mostly while the machine's two CPUs were far from each other (a virtual machine's are moved about) or other "
              "tenants used their cores.", "",
-             *facts(machine), *([f"- Not measured here: {'; '.join(missing)}"] if missing else []), "", *body]
+             *facts(machine), *adapted_lines(runs), *([f"- Not measured here: {'; '.join(missing)}"] if missing else []), "", *body]
     options.output.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     print(f"wrote {options.output}")
     return 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is computed from launches: a host against itself, the line for latency and bursts, and what lies elsewhere apart."""
+"""What is computed from launches: a host against itself, the line for latency and bursts, and what lies elsewhere apart;
+and experiments with other samples or ranks than the suite's."""
 
 import pathlib
 import sys
@@ -9,6 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 from best import best_tables  # pylint: disable=wrong-import-position
+from experiments import EXPERIMENTS, adapted, is_adapted, jobs  # pylint: disable=wrong-import-position
 from results import Results  # pylint: disable=wrong-import-position
 from shares import chances  # pylint: disable=wrong-import-position
 from tables import offset_tables  # pylint: disable=wrong-import-position
@@ -54,6 +56,35 @@ class Shares(unittest.TestCase):
         self.assertEqual([row[3:] for row in rows],
                          [["0 B", "8.00 µs", "2.00 µs", "4.00×", "8.00 µs", "2.00 µs", "4.00×", "2.00 µs"],
                           ["16 B", "8.00 µs", "2.00 µs", "4.00×", "80.0 µs", "20.0 µs", "4.00×", "20.0 µs"]])
+
+
+class Adapted(unittest.TestCase):
+    @staticmethod
+    def stored(experiment):
+        """The experiment's jobs for one host, as they are stored."""
+        return [{"program": job.program, "ranks": job.ranks, "args": list(job.args), "variant": job.variant}
+                for job in jobs(experiment, HOST, "alone", 0, False)]
+
+    def test_nothing_asked_for(self):
+        for name, experiment in EXPERIMENTS.items():
+            self.assertEqual(adapted(experiment), experiment)
+            self.assertFalse(any(is_adapted(name, job) for job in self.stored(experiment)), name)
+
+    def test_samples(self):
+        latency = adapted(EXPERIMENTS["latency"], reps=3, budget_ms=2)
+        self.assertEqual(len(latency.full), len(EXPERIMENTS["latency"].full))
+        for _, _, args in latency.full:
+            self.assertEqual([args[args.index(name) + 1] for name in ("--reps", "--budget-ms")], ["3", "2"])
+        contend = adapted(EXPERIMENTS["contend"], reps=3)  # which has no number of its own
+        self.assertTrue(all(args[-2:] == ("--reps", "3") for _, _, args in contend.full))
+        self.assertTrue(all(is_adapted("contend", job) for job in self.stored(contend)))
+
+    def test_ranks(self):
+        contend = adapted(EXPERIMENTS["contend"], ranks=[2, 17])
+        self.assertEqual([count for _, count, _ in contend.full], [2, 17])
+        self.assertEqual(contend.crowd_limit[contend.crowd_limit.index("--values") + 1], "1,16")
+        self.assertEqual([is_adapted("contend", job) for job in self.stored(contend)], [False, True])
+        self.assertEqual(adapted(EXPERIMENTS["rate"], ranks=[4]), EXPERIMENTS["rate"])  # which is of two
 
 
 if __name__ == "__main__":

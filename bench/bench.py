@@ -23,18 +23,14 @@ from tables import limit_tables, tables_of
 PATIENCE_S = 30  # of each launch, with a machine that is not at its best
 
 
-def positive(text):
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+def number(text, least=1):
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of {least} or more")
+    return int(text)
 
 
 def rank_counts(text):
-    counts = [positive(count) for count in text.split(",")]
-    if min(counts) < 2:
-        raise ValueError
-    return counts
+    return [number(count, least=2) for count in text.split(",")]
 
 
 def arguments():
@@ -44,8 +40,8 @@ def arguments():
     parser.add_argument("--hosts", help="comma-separated names of tools/mpi-env (default: all that are here)")
     parser.add_argument("--launches", type=int, default=5, help="of each program (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="the demo's short form of an experiment, where it has one")
-    parser.add_argument("--reps", type=positive, help="samples per cell (default: the experiment's)")
-    parser.add_argument("--budget-ms", type=positive, help="time for a cell's samples, by which their length is chosen (likewise)")
+    parser.add_argument("--reps", type=number, help="samples per cell (default: the experiment's)")
+    parser.add_argument("--budget-ms", type=number, help="time for a cell's samples, by which their length is chosen (likewise)")
     parser.add_argument("--ranks", type=rank_counts,
                         help="comma-separated numbers of ranks, 2 and more, of experiments with more than two (likewise)")
     parser.add_argument("--pin", default="auto", help="CPUs of the ranks: auto, or a list such as 0,1")

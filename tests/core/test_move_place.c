@@ -236,6 +236,47 @@ static void test_runs_are_timed(void **state) {
     assert_true(trma_move_stream_take((const void *)here, (const void *)(here / 2), PIECE, 64 << 20).is_past);
 }
 
+/* Runs of which each piece takes the ticks of its way, but the `odd` one, which takes a hundred times as
+ * long: how many went past the cache. */
+static unsigned past_of_pieces(size_t to, unsigned runs, uint64_t through, uint64_t past, unsigned odd) {
+    enum { PIECES = 16, SIZE = 512 << 10 };
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < runs; i++) {
+        for (size_t piece = 0; piece < PIECES; piece++) {
+            const struct trma_move_stream stream = trma_move_stream_take(
+                (const void *)(to + piece * SIZE), (const void *)(to / 2 + piece * SIZE), SIZE, 64 << 20);
+            const uint64_t ticks = stream.is_past ? past : through;
+
+            if (stream.is_timed) {
+                trma_move_stream_note(piece == odd ? 100 * ticks : ticks, SIZE);
+            }
+            count += stream.is_past && piece == 0;
+        }
+    }
+    return count;
+}
+
+/* Pieces that waited for their turn on the core: the runs go as if there were none. */
+static void test_pieces_that_waited(void **state) {
+    enum { RUNS = 400, NO_PIECE = 16 };
+    const size_t calm = 300 * (size_t)FAR_AWAY;
+    const size_t busy = 310 * (size_t)FAR_AWAY;
+    unsigned past = 0;
+
+    (void)state;
+    (void)past_of_pieces(calm, 20, SLOW, SLOW + SLOW / 4, NO_PIECE);
+    (void)past_of_pieces(busy, 20, SLOW, SLOW + SLOW / 4, NO_PIECE);
+    for (unsigned i = 0; i < RUNS; i++) {
+        past += past_of_pieces(busy, 1, SLOW, SLOW + SLOW / 4, i % 3 ? NO_PIECE : i % 16);
+    }
+    assert_int_equal(past, past_of_pieces(calm, RUNS, SLOW, SLOW + SLOW / 4, NO_PIECE));
+    assert_in_range(past, 1, RUNS / 10);
+    /* When all of them take so long it is the way that does. */
+    (void)past_of_pieces(busy, 50, 10 * (uint64_t)SLOW, SLOW + SLOW / 4, NO_PIECE);
+    assert_in_range(past_of_pieces(busy, 50, 10 * (uint64_t)SLOW, SLOW + SLOW / 4, NO_PIECE), 40, 50);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_known),       cmocka_unit_test(test_what_is_kept),
@@ -244,6 +285,7 @@ int main(void) {
         cmocka_unit_test(test_a_single_slow_run),   cmocka_unit_test(test_runs_are_timed),
         cmocka_unit_test(test_several_are_kept),    cmocka_unit_test(test_by_the_next_look),
         cmocka_unit_test(test_a_long_one),          cmocka_unit_test(test_a_short_one),
+        cmocka_unit_test(test_pieces_that_waited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

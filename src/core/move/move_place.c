@@ -163,6 +163,12 @@ bool trma_move_place_begin(struct trma_move_place *place) {
     return way == PAST;
 }
 
+bool trma_move_place_is_usual(const struct trma_move_place *place, uint64_t ticks, size_t bytes) {
+    const uint64_t known = get(&place->pace[get(&place->way)]);
+
+    return known == 0 || ticks * (64 << 10) / bytes < 4 * known;
+}
+
 /* A run that was cold by chance, or lost its processor, must not change the way; but of the one that is only
  * looked at there are few runs, and none is faster by chance. */
 static uint64_t weight_of(bool is_chosen, bool is_faster) {

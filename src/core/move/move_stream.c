@@ -18,8 +18,12 @@ static struct {
     atomic_size_t length;
     _Atomic(struct trma_move_place *) place; /* NULL: none is kept of where it began */
     atomic_bool is_past;                     /* from its begin on */
-    _Atomic uint64_t ticks;                  /* taken so far by what was noted */
-    atomic_size_t noted;                     /* bytes of that */
+    /* What was noted so far, and of it what did not take much longer than runs that begin there usually do.
+     */
+    struct {
+        _Atomic uint64_t ticks;
+        atomic_size_t bytes;
+    } all, usual;
 } run;
 
 /* Relaxed, all: no more than hints. */
@@ -42,8 +46,15 @@ static void end_run(size_t length, size_t least) {
                                       atomic_load_explicit(&run.begin.from, memory_order_relaxed));
     }
     if (place) {
-        trma_move_place_end(place, is_long, atomic_load_explicit(&run.ticks, memory_order_relaxed),
-                            atomic_load_explicit(&run.noted, memory_order_relaxed));
+        const size_t bytes = atomic_load_explicit(&run.all.bytes, memory_order_relaxed);
+        const size_t usual_bytes = atomic_load_explicit(&run.usual.bytes, memory_order_relaxed);
+        /* Where others use the core too, a piece now and then waits for its turn. */
+        const bool is_usual = usual_bytes > bytes / 2;
+
+        trma_move_place_end(
+            place, is_long,
+            atomic_load_explicit(is_usual ? &run.usual.ticks : &run.all.ticks, memory_order_relaxed),
+            is_usual ? usual_bytes : bytes);
     }
 }
 
@@ -53,8 +64,10 @@ static void begin_run(uintptr_t to, uintptr_t from) {
     put_at(&run.begin, to, from);
     atomic_store_explicit(&run.place, place, memory_order_relaxed);
     atomic_store_explicit(&run.is_past, place && trma_move_place_begin(place), memory_order_relaxed);
-    atomic_store_explicit(&run.ticks, 0, memory_order_relaxed);
-    atomic_store_explicit(&run.noted, 0, memory_order_relaxed);
+    atomic_store_explicit(&run.all.ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&run.all.bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&run.usual.ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&run.usual.bytes, 0, memory_order_relaxed);
 }
 
 struct trma_move_stream trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache) {
@@ -81,10 +94,18 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
     };
 }
 
-void trma_move_stream_note(uint64_t ticks, size_t size) {
-    const uint64_t before = atomic_load_explicit(&run.ticks, memory_order_relaxed);
-    const size_t noted = atomic_load_explicit(&run.noted, memory_order_relaxed);
+static void add(_Atomic uint64_t *ticks, atomic_size_t *bytes, uint64_t more_ticks, size_t more_bytes) {
+    atomic_store_explicit(ticks, atomic_load_explicit(ticks, memory_order_relaxed) + more_ticks,
+                          memory_order_relaxed);
+    atomic_store_explicit(bytes, atomic_load_explicit(bytes, memory_order_relaxed) + more_bytes,
+                          memory_order_relaxed);
+}
 
-    atomic_store_explicit(&run.ticks, before + ticks, memory_order_relaxed);
-    atomic_store_explicit(&run.noted, noted + size, memory_order_relaxed);
+void trma_move_stream_note(uint64_t ticks, size_t size) {
+    const struct trma_move_place *place = atomic_load_explicit(&run.place, memory_order_relaxed);
+
+    add(&run.all.ticks, &run.all.bytes, ticks, size);
+    if (place && trma_move_place_is_usual(place, ticks, size)) {
+        add(&run.usual.ticks, &run.usual.bytes, ticks, size);
+    }
 }

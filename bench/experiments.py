@@ -159,8 +159,8 @@ def adapted(experiment, reps=None, budget_ms=None, ranks=None):
     of them. None: as it is."""
     full = experiment.full
     if ranks and any(count > 2 for _, count, _ in full):
-        program, _, args = full[0]
-        full = _ranks(program, ranks, *args)
+        parts = dict.fromkeys((program, args) for program, _, args in full)
+        full = tuple((program, count, args) for count in ranks for program, args in parts)
     for name, value in (("--reps", reps), ("--budget-ms", budget_ms)):
         if value:
             full = tuple((program, count, _with_option(args, name, str(value))) for program, count, args in full)

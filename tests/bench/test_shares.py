@@ -84,6 +84,8 @@ class Adapted(unittest.TestCase):
         self.assertEqual([count for _, count, _ in contend.full], [2, 17])
         self.assertEqual(contend.crowd_limit[contend.crowd_limit.index("--values") + 1], "1,16")
         self.assertEqual([is_adapted("contend", job) for job in self.stored(contend)], [False, True])
+        misses = EXPERIMENTS["misses"]  # of several parts
+        self.assertEqual(adapted(misses, ranks=[misses.full[0][1]]), misses)
         self.assertEqual(adapted(EXPERIMENTS["rate"], ranks=[4]), EXPERIMENTS["rate"])  # which is of two
 
 

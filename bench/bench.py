@@ -49,7 +49,10 @@ def arguments():
     parser.add_argument("--output", default=str(BUILD / "bench"), help="folder for the results (default %(default)s)")
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured before")
     parser.add_argument("--list", action="store_true", help="name the experiments and end")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.quick and (options.reps or options.budget_ms or options.ranks):
+        parser.error("--quick: has samples and ranks of its own, without --reps, --budget-ms and --ranks")
+    return options
 
 
 def without_busy(store):

@@ -15,58 +15,46 @@ int trma_call_Group_free(MPI_Group *group) {
     return trma_host()->Group_free(group);
 }
 
-/* Room for so many ranks in the cache; grows only. */
+/* Room for so many ranks in the cache, and behind it the numbers from 0 on; grows only. Programs that make a
+ * group for every epoch come by here every time: nothing is allocated then. */
 static bool reserve(struct trma_group_cache *cache, uint32_t n) {
     if (n <= cache->capacity) {
         return true;
     }
-    uint32_t *ranks = realloc(cache->ranks, n * sizeof *ranks);
+    uint32_t *ranks = realloc(cache->ranks, 2 * (size_t)n * sizeof *ranks);
     if (!ranks) {
         return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ranks[n + i] = i;
     }
     cache->ranks = ranks;
     cache->capacity = n;
     return true;
 }
 
-/* The ranks of the group's `n` members, into the cache; `given` and `translated` are the caller's, of `n`
- * each. */
-static int translate_in(struct trma_win *window, MPI_Group group, struct trma_group_cache *cache, int n,
-                        int *given, int *translated) {
-    for (int i = 0; i < n; i++) {
-        given[i] = i;
+static int translate(struct trma_win *window, MPI_Group group, struct trma_group_cache *cache) {
+    const struct trma_host_table *host = trma_host();
+    int n = 0;
+
+    if (host->Group_size(group, &n) != MPI_SUCCESS || n < 0 || (uint32_t)n > window->size) {
+        return MPI_ERR_GROUP;
     }
-    if (n && trma_host()->Group_translate_ranks(group, n, given, window->group, translated) != MPI_SUCCESS) {
+    if (!reserve(cache, (uint32_t)n)) {
+        return MPI_ERR_NO_MEM;
+    }
+    int *translated = (int *)cache->ranks;
+    if (n && host->Group_translate_ranks(group, n, (const int *)(cache->ranks + cache->capacity),
+                                         window->group, translated) != MPI_SUCCESS) {
         return MPI_ERR_GROUP;
     }
     for (int i = 0; i < n; i++) {
         if (translated[i] < 0) {
             return MPI_ERR_GROUP; /* not a member of the window's group */
         }
-        cache->ranks[i] = (uint32_t)translated[i];
     }
     cache->n = (uint32_t)n;
     return MPI_SUCCESS;
-}
-
-/* Programs that make a group for every epoch come by here every time: what fits on the stack is not
- * allocated. */
-static int translate(struct trma_win *window, MPI_Group group, struct trma_group_cache *cache) {
-    enum { FEW = 64 };
-    int few[2 * FEW];
-    int n = 0;
-
-    if (trma_host()->Group_size(group, &n) != MPI_SUCCESS || n < 0 || (uint32_t)n > window->size) {
-        return MPI_ERR_GROUP;
-    }
-    int *both = n <= FEW ? few : malloc(2 * (size_t)n * sizeof *both);
-    int code = both && reserve(cache, (uint32_t)n) ? translate_in(window, group, cache, n, both, both + n)
-                                                   : MPI_ERR_NO_MEM;
-
-    if (both != few) {
-        free(both);
-    }
-    return code;
 }
 
 /* The group's ranks in the window, from the cache when it is the group of the last call. */

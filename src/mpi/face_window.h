@@ -18,8 +18,8 @@ struct trma_group_cache {
     uintptr_t group;     /* 0: nothing cached */
     unsigned generation; /* of MPI_Group_free calls: a freed handle may come back as another group */
     uint32_t n;
-    uint32_t capacity; /* of `ranks`, which the window frees */
-    uint32_t *ranks;
+    uint32_t capacity;
+    uint32_t *ranks; /* room for `capacity`, then the numbers below it; freed with the window */
 };
 
 /* A window of ours. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Latency of one operation between two ranks under every synchronisation.
  *
- * pscw: ping-pong, one epoch a way; the time is half a round trip (Lai et al., section 5.2).
+ * pscw: ping-pong, one epoch a way; the time is half a round trip (Lai et al., section 5.2). pscw_read: the
+ * same, and who was exposed reads all that came, as programs do: it then lies in both ranks' caches.
  * fence: the ranks take turns; the time is that of the operation and one fence.
  * lock: exclusive lock, operation, unlock. lock_shared: the same with a shared lock.
  * lock_all: operation and flush within one lock_all epoch. In the last three the target waits in a barrier,
@@ -15,7 +16,7 @@
 static const struct bench_program program = {.name = "latency",
                                              .summary =
                                                  "time of one operation with its synchronisation, two ranks",
-                                             .modes = "pscw,fence,lock,lock_shared,lock_all",
+                                             .modes = "pscw,pscw_read,fence,lock,lock_shared,lock_all",
                                              .ops = TRANSFER_OPS,
                                              .flavours = "create,allocate",
                                              .sizes = "8,64,512,1K,4K,8K,32K,64K,256K,1M,4M"};
@@ -138,10 +139,19 @@ static long check_passive(void *context) {
     return transfer_check(&latency->transfer, true);
 }
 
+static bool is_pscw(const char *mode) {
+    return strncmp(mode, "pscw", 4) == 0;
+}
+
+static bool reads(const char *mode) {
+    return strcmp(mode, "pscw_read") == 0;
+}
+
 static struct bench_task task_of(struct latency *latency, const char *mode) {
     latency->lock_type = strcmp(mode, "lock") == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
     struct bench_task task = {.context = latency, .run = run_lock, .check = check_passive, .least = 10};
-    if (strcmp(mode, "pscw") == 0) {
+    if (is_pscw(mode)) {
+        latency->transfer.reads = reads(mode);
         task.run = run_pscw;
         task.check = check_active;
     } else if (strcmp(mode, "fence") == 0) {
@@ -263,9 +273,10 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         count++;
     }
     const int windows = count;
-    const bool is_by_hand = windows > 0 && strcmp(mode, "pscw") == 0 && is_copy(op) && is_limited(bench);
+    const bool is_by_hand = windows > 0 && is_pscw(mode) && is_copy(op) && is_limited(bench);
     if (is_by_hand) {
         begin_hand(&hand, bench, op, size, buffer);
+        hand.transfer.reads = reads(mode);
         task[count] =
             (struct bench_task){.context = &hand, .run = run_hand, .check = check_hand, .least = 10};
         strcpy(flavour[count++], "exchange");

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "hidden.h"
 
+long bench_overlap_iterations(double comm_us, double comp_us) {
+    enum { SAMPLE_US = 200, FEWEST = 4 };
+    const long iterations = (long)(SAMPLE_US / (comm_us + comp_us));
+    return iterations < FEWEST ? FEWEST : iterations;
+}
+
 struct bench_overlap bench_overlap_of(struct bench_samples samples[BENCH_OVERLAP_TASKS]) {
     static struct bench_samples overlaps;
     overlaps.count = 0;

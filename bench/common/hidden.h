@@ -13,6 +13,14 @@ struct bench_overlap {
     double comm_us, comp_us;
 };
 
+/*
+ * Iterations of each task per sample, equally many, so that what the first one costs more is the same in all:
+ * T_total of so many takes a fifth of a millisecond, but there are four at least. In a virtual machine a
+ * computation of 2 ms varies by some hundredths, as interrupts come into each; of 0.1 ms most have none: many
+ * short samples tell what a few long ones cannot.
+ */
+long bench_overlap_iterations(double comm_us, double comp_us);
+
 /* Of one side's samples, equally many of each task; sorts them. */
 struct bench_overlap bench_overlap_of(struct bench_samples samples[BENCH_OVERLAP_TASKS]);
 

@@ -55,6 +55,15 @@ void transfer_done(struct transfer *transfer) {
     transfer_done_as(transfer, transfer->kind);
 }
 
+/* So that they lie in this rank's caches. */
+static void read_all(const volatile uint64_t *window, size_t words) {
+    enum { WORDS_OF_LINE = 8 };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < words; i += WORDS_OF_LINE)
+        sum += window[i];
+    __asm__ volatile("" : : "r"(sum));
+}
+
 void transfer_arrived(struct transfer *transfer) {
     const volatile uint64_t *window = (const uint64_t *)transfer->window->base;
     uint64_t number = ++transfer->received;
@@ -68,6 +77,8 @@ void transfer_arrived(struct transfer *transfer) {
     case TRANSFER_PUT:
         transfer->wrong += window[last] != number;
         transfer->wrong += window[0] != number;
+        if (transfer->reads)
+            read_all(window, last + 1);
         break;
     case TRANSFER_FETCH_AND_OP:
     case TRANSFER_COMPARE_AND_SWAP:

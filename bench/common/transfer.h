@@ -35,6 +35,7 @@ struct transfer {
     uint64_t compare;  /* what a compare_and_swap expects */
     uint64_t issued;   /* operations that this rank has issued */
     uint64_t received; /* operations that this rank has seen arrive, where the synchronisation tells */
+    bool reads;        /* the target reads all that a put brought, a word of each cache line */
     long wrong;        /* words found wrong so far */
 };
 

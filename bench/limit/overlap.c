@@ -71,17 +71,17 @@ static double sample(struct limit_process *process, enum bench_overlap_task task
 }
 
 static void measure(struct limit_process *process, const struct bench_options *options, int side, size_t size,
-                    double percent, double wanted_us) {
+                    double percent, double expected_us) {
     static struct bench_samples samples[BENCH_OVERLAP_TASKS];
-    const double compute_us = wanted_us * percent / 100;
-    const double sample_us = options->budget_ms * 1e3 / options->reps;
-    long iterations = (long)(sample_us / (wanted_us + compute_us));
-    if (iterations < 1)
-        iterations = 1;
-    for (int task = 0; task < BENCH_OVERLAP_TASKS; task++)
-        samples[task].count = 0;
+    const long iterations = bench_overlap_iterations(expected_us, expected_us * percent / 100);
     bench_fill(process->buffer, size, 0);
     bench_fill(process->window[TARGET], size, 1);
+    samples[BENCH_COMM].count = 0; /* so many of them, now */
+    for (int turn = 0; turn < options->reps; turn++)
+        bench_sample(&samples[BENCH_COMM], sample(process, BENCH_COMM, side, size, iterations, 0));
+    const double compute_us = bench_median(&samples[BENCH_COMM]) * percent / 100;
+    for (int task = 0; task < BENCH_OVERLAP_TASKS; task++)
+        samples[task].count = 0;
     for (int turn = 0; turn < options->reps; turn++) {
         for (int i = 0; i < BENCH_OVERLAP_TASKS; i++) { /* every other time the other way round */
             const int task = turn % 2 == 0 ? i : BENCH_OVERLAP_TASKS - 1 - i;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../node/node_cache.h"
+#include "move_contest.h"
 #include "move_stream.h"
 
 typedef void copier(void *to, const void *from, size_t size);
@@ -253,15 +254,31 @@ static copier *choose_for(size_t size) {
     return is_large ? chosen_by(choose_for_large, &chosen) : copy_by_library;
 }
 
-/* Through the caches, or as its run goes (move_stream.h); `copy_last` copies what comes last. */
-static void copy_long(void *to, const void *from, size_t size, copier *copy_last) {
-    if (overlap(to, from, size)) {
-        memmove(to, from, size);
-        return;
+/* Ticks for 64 KiB of this process's own memory, written past the caches; 0: not known yet. One thread finds
+ * out, in some ten microseconds. */
+static uint64_t past_pace(void) {
+    enum { BYTES = 32 << 10, TRIES = 5 };
+    static unsigned char scratch[2][BYTES];
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    static _Atomic uint64_t pace;
+    uint64_t least = UINT64_MAX;
+
+    if (atomic_load_explicit(&pace, memory_order_relaxed) == 0 &&
+        !atomic_flag_test_and_set_explicit(&begun, memory_order_relaxed)) {
+        for (int i = 0; i < TRIES; i++) { /* the first one makes the pages */
+            const uint64_t begin = ticks();
+            copy_past_caches(scratch[0], scratch[1], BYTES);
+            const uint64_t taken = ticks() - begin;
+            least = taken < least ? taken : least;
+        }
+        atomic_store_explicit(&pace, least * ((64 << 10) / BYTES), memory_order_relaxed);
     }
-    const struct trma_move_stream stream = take_stream(to, from, size);
-    const uint64_t begin = stream.is_timed ? ticks() : 0;
-    if (stream.is_past) {
+    return atomic_load_explicit(&pace, memory_order_relaxed);
+}
+
+/* `copy_last` copies what comes last. */
+static void copy_one_way(bool is_past, void *to, const void *from, size_t size, copier *copy_last) {
+    if (is_past) {
         copy_past_caches(to, from, size);
     } else if (size > TRMA_MOVE_LONG_MOST) {
         memcpy(to, from, size);
@@ -270,6 +287,34 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
     } else {
         copy_in_turn(choose_for(size), copy_last, to, from, size);
     }
+}
+
+/* One that runs know nothing of: as its lines are contested (move_contest.h). */
+static void put_contested(void *to, const void *from, size_t size) {
+    struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
+    const struct trma_move_stream way = trma_move_contest_take(contest);
+    const uint64_t begin = way.is_timed ? ticks() : 0;
+
+    copy_one_way(way.is_past, to, from, size, choose_for(size));
+    if (way.is_timed) {
+        trma_move_contest_note(contest, ticks() - begin, size, past_pace());
+    }
+}
+
+/* Through the caches, or as its run goes (move_stream.h). */
+static void copy_long(void *to, const void *from, size_t size, copier *copy_last, bool is_put) {
+    if (overlap(to, from, size)) {
+        memmove(to, from, size);
+        return;
+    }
+    const struct trma_move_stream stream = take_stream(to, from, size);
+    if (is_put && !stream.is_past && !stream.is_timed && size >= TRMA_MOVE_CONTEST_LEAST &&
+        size < TRMA_MOVE_CONTEST_LESS_THAN) {
+        put_contested(to, from, size);
+        return;
+    }
+    const uint64_t begin = stream.is_timed ? ticks() : 0;
+    copy_one_way(stream.is_past, to, from, size, copy_last);
     if (stream.is_timed) {
         trma_move_stream_note(ticks() - begin, size);
     }
@@ -279,7 +324,7 @@ void trma_move_copy_long(void *to, const void *from, size_t size) {
     if (size <= TRMA_MOVE_MIDDLE_MOST) {
         trma_move_copy_middle(to, from, size);
     } else {
-        copy_long(to, from, size, choose_for(size));
+        copy_long(to, from, size, choose_for(size), true);
     }
 }
 
@@ -294,5 +339,5 @@ static void copy_ended_by_vectors(void *to, const void *from, size_t size) {
 }
 
 void trma_move_fetch_long(void *to, const void *from, size_t size) {
-    copy_long(to, from, size, copy_ended_by_vectors);
+    copy_long(to, from, size, copy_ended_by_vectors, false);
 }

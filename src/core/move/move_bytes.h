@@ -66,7 +66,8 @@ static inline bool trma_move_goes_there_and_back(void) {
     return trma_move_library_most == TRMA_MOVE_MIDDLE_MORE_THAN;
 }
 
-/* memmove for sizes that are more than trma_move_library_most. Thread-safe. */
+/* memmove for sizes that are more than trma_move_library_most; past the caches where the target's lines are
+ * contested (move_contest.h). Thread-safe. */
 void trma_move_copy_long(void *to, const void *from, size_t size);
 
 /*

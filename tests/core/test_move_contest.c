@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which way puts go into memory that a core far away may hold, by what they took. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "move/move_contest.h"
+
+/* Nothing is read or written there: only the numbers count. `OWN`: ticks of 64 KiB of one's own past the
+ * caches. */
+enum { SIZE = 64 << 10, OWN = 1000, QUICK = OWN / 2, NEARBY = 2 * OWN, FAR = 5 * OWN, MANY = 10000 };
+
+static struct trma_move_contest *new_part(void) {
+    static uintptr_t next = 1;
+
+    next++;
+    return trma_move_contest_find(next * TRMA_MOVE_CONTEST_PART);
+}
+
+/* So many puts, of which each way takes its ticks; how many went past the caches. */
+static unsigned past_of(struct trma_move_contest *contest, unsigned puts, uint64_t through, uint64_t past,
+                        uint64_t own) {
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < puts; i++) {
+        const struct trma_move_stream way = trma_move_contest_take(contest);
+        if (way.is_timed) {
+            trma_move_contest_note(contest, way.is_past ? past : through, SIZE, own);
+        }
+        count += way.is_past;
+    }
+    return count;
+}
+
+static void test_who_is_not_contested(void **state) {
+    (void)state;
+    assert_int_equal(past_of(new_part(), MANY, QUICK, OWN, OWN), 0);
+    assert_int_equal(past_of(new_part(), MANY, NEARBY, OWN, OWN), 0);
+}
+
+static void test_who_is(void **state) {
+    struct trma_move_contest *contest = new_part();
+    const unsigned seen = TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE;
+
+    (void)state;
+    assert_in_range(past_of(contest, seen + 4, FAR, OWN, OWN), 1, 5);
+    /* But for the looks, of two puts each. */
+    assert_in_range(past_of(contest, MANY, FAR, OWN, OWN), MANY - MANY / 100, MANY - 10);
+}
+
+/* Few puts are timed where nothing is contested: the clock takes time, too. */
+static void test_how_often_it_is_timed(void **state) {
+    struct trma_move_contest *contest = new_part();
+    unsigned timed = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        const struct trma_move_stream way = trma_move_contest_take(contest);
+        if (way.is_timed) {
+            trma_move_contest_note(contest, QUICK, SIZE, OWN);
+            timed++;
+        }
+    }
+    assert_int_equal(timed, MANY / TRMA_MOVE_CONTEST_EVERY);
+}
+
+/* What takes long for another reason is tried past the caches now and then, and goes through them. */
+static void test_who_does_not_gain(void **state) {
+    (void)state;
+    assert_in_range(past_of(new_part(), MANY, FAR, FAR - 1, OWN), 2, MANY / 400);
+}
+
+static void test_the_machine_changes(void **state) {
+    struct trma_move_contest *contest = new_part();
+
+    (void)state;
+    (void)past_of(contest, MANY, FAR, OWN, OWN);
+    (void)past_of(contest, TRMA_MOVE_CONTEST_WAIT_MOST + 2, NEARBY - 1, OWN, OWN);
+    assert_int_equal(past_of(contest, MANY, NEARBY - 1, OWN, OWN), 0);
+    (void)past_of(contest, TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE + 1, FAR, OWN, OWN);
+    assert_int_equal(past_of(contest, 50, FAR, OWN, OWN), 50);
+}
+
+/* A put that lost its processor. */
+static void test_single_slow_ones(void **state) {
+    struct trma_move_contest *contest = new_part();
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(past_of(contest, 1, i % 2 == 0 ? 100 * FAR : QUICK, OWN, OWN), 0);
+    }
+}
+
+static void test_what_is_not_known(void **state) {
+    (void)state;
+    assert_int_equal(past_of(new_part(), MANY, FAR, OWN, 0), 0);
+}
+
+/* What takes another's slot begins anew. */
+static void test_what_is_kept(void **state) {
+    const uintptr_t to = (uintptr_t)77777 * TRMA_MOVE_CONTEST_PART;
+    struct trma_move_contest *contest = trma_move_contest_find(to);
+    uintptr_t other = to;
+
+    (void)state;
+    (void)past_of(contest, 100, FAR, OWN, OWN);
+    assert_ptr_equal(trma_move_contest_find(to + TRMA_MOVE_CONTEST_PART - 1), contest);
+    assert_int_equal(past_of(contest, 50, FAR, OWN, OWN), 50);
+    do {
+        other += TRMA_MOVE_CONTEST_PART;
+    } while (trma_move_contest_find(other) != contest);
+    assert_int_equal(past_of(contest, 1, QUICK, OWN, OWN), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_is_not_contested), cmocka_unit_test(test_who_is),
+        cmocka_unit_test(test_who_does_not_gain),    cmocka_unit_test(test_how_often_it_is_timed),
+        cmocka_unit_test(test_the_machine_changes),  cmocka_unit_test(test_single_slow_ones),
+        cmocka_unit_test(test_what_is_not_known),    cmocka_unit_test(test_what_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -143,6 +143,8 @@ void bench_give_turn(const struct bench *bench, enum bench_turn_end end) {
 static double sample(const struct bench *bench, const struct bench_task *task, long iterations) {
     if (task->open != NULL)
         task->open(task->context);
+    if (task->before > 0)
+        task->run(task->context, task->before);
     MPI_Barrier(MPI_COMM_WORLD);
     meet(bench);
     double start = bench_now_us();

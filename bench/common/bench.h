@@ -49,9 +49,11 @@ struct bench_task {
     long (*check)(void *context);                /* after each sample; the number of words found wrong */
     long least;                                  /* iterations per sample at least (0: 1) */
     long most;                                   /* and at most (0: any) */
-    bool each; /* every iteration is a sample of its own, and no host barrier stands between them */
-    bool warm; /* is used for the options' warm_ms before the first sample: a created window's traffic earns
-                  its adoption (src/core/win/win_adopt.h) meanwhile */
+    long before; /* iterations before each sample, not timed: the first one after a check takes the lines away
+                    from who has looked at them */
+    bool each;   /* every iteration is a sample of its own, and no host barrier stands between them */
+    bool warm;   /* is used for the options' warm_ms before the first sample: a created window's traffic earns
+                    its adoption (src/core/win/win_adopt.h) meanwhile */
     bool together; /* a sample lasts from the first rank's begin to the last rank's end, on all ranks */
 };
 

@@ -34,7 +34,7 @@ enum {
     /* Puts until the next one is timed; until the next look at the way through, which takes two puts, and is
      * taken half as often each time it changes nothing; and until the way past is tried again in vain. */
     TRMA_MOVE_CONTEST_EVERY = 8,
-    TRMA_MOVE_CONTEST_WAIT_LEAST = 256,
+    TRMA_MOVE_CONTEST_WAIT_LEAST = 64,
     TRMA_MOVE_CONTEST_WAIT_MOST = 1024
 };
 

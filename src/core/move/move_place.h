@@ -24,10 +24,10 @@
  * hand, AMD EPYC, 32 MiB of last cache, shared with neighbours, pieces of 256 KiB, a run after the other;
  * GB/s, copy and reading together in brackets): runs of 6 MiB at 16-22 (12-13) through the cache and at 18-20
  * (6-8) past it; of 8 MiB at 10-16 (7.5-9) and 17-20 (7.4-7.6), of 12 MiB at 7.5-10 (5.1-6.5) and 14-17
- * (6.5-7.1). A part of the run this way and the rest that way lies between the two. With seven eighths
- * instead of five, epochs of 4 MiB that the target reads took 0.94 to 1.7 times as long, mostly 1.07, where
- * the two cores are near each other, and as long where they are far (bench-latency --mode pscw_read, Zen 3,
- * in turns, 4 to 5 launches near); those that nobody reads 0.93 to 1.05 of the time (all synchronisations).
+ * (6.5-7.1). A part of the run this way and the rest that way lies between the two. With five eighths
+ * instead of seven, epochs of 4 MiB that the target reads took 0.6 to 1.06 of the time, mostly 0.93, where
+ * the two cores are near each other (bench-latency --mode pscw_read, Zen 3, in turns, 4 to 5 launches near),
+ * but epochs of 16 times 256 KiB that nobody reads 1.3 to 1.4 of it (bench-skew), and of 4 MiB 1.07.
  *
  * All functions are thread-safe: threads that mislead one another lose time, not data.
  */
@@ -38,7 +38,7 @@ enum {
      * time, and tried both ways each time: puts of 4 MiB in 1.4 of the time.) */
     TRMA_MOVE_PLACE_COUNT = 64,
     TRMA_MOVE_PLACE_TOGETHER = 4,
-    TRMA_MOVE_PLACE_EIGHTHS = 5, /* past the cache when that takes less than so much of the way through */
+    TRMA_MOVE_PLACE_EIGHTHS = 7, /* past the cache when that takes less than so much of the way through */
     /* Runs until the other way is looked at again: so many, and so many more for each time of the chosen
      * one's that it took longer by. */
     TRMA_MOVE_PLACE_WAIT_LEAST = 64,

@@ -101,7 +101,7 @@ void trma_move_contest_note(struct trma_move_contest *contest, uint64_t ticks, s
         if (pace <= get(&contest->pace) / 2) {
             go_past(contest, TRMA_MOVE_CONTEST_WAIT_LEAST);
         } else {
-            go_through(contest, TRMA_MOVE_CONTEST_WAIT_MOST);
+            go_through(contest, TRMA_MOVE_CONTEST_WAIT_IN_VAIN);
         }
         break;
     case LOOK:

@@ -35,7 +35,8 @@ enum {
      * taken half as often each time it changes nothing; and until the way past is tried again in vain. */
     TRMA_MOVE_CONTEST_EVERY = 8,
     TRMA_MOVE_CONTEST_WAIT_LEAST = 64,
-    TRMA_MOVE_CONTEST_WAIT_MOST = 1024
+    TRMA_MOVE_CONTEST_WAIT_MOST = 256,
+    TRMA_MOVE_CONTEST_WAIT_IN_VAIN = 1024
 };
 
 struct trma_move_contest;

@@ -183,7 +183,7 @@ def wanted_tables(results, titles):
         return []
     return [Table("The figures that were set", "best MPI: in each cell the fastest of all alone on allocated windows; of figures "
                   "for several cells the worst one, the median, and how many meet the figure; what was not measured in turns, and only while the "
-                  "machine's two CPUs were far from each other, is not compared; last, the same by hand or within one process, where that was "
+                  "machine's two CPUs were far from each other, is not compared (but for overlap); last, the same by hand or within one process, where that was "
                   "measured (by post, with large transfers by locks, in turns; of fences that of post, at another time; of fetch_and_op, "
                   "compare_and_swap and overlap not in turns): a measure, "
                   "not a limit, TrueRMA can take less",

@@ -19,8 +19,8 @@
  * Neither where the cores of a virtual machine lie nor what the owner does can be known, so it is measured: a
  * put now and then, per part of memory. One that takes TRMA_MOVE_CONTEST_TIMES the time of the same number of
  * bytes written past the caches is contested by a core far away; by one nearby it takes less than twice that
- * from 64 KiB on, and 1.5 to 2.7 times with 4 and 16 KiB. Puts go past the caches from then on, as long as that
- * takes half the time at most, and as long as a look at the other way finds them contested.
+ * from 64 KiB on, and 1.5 to 2.7 times with 4 and 16 KiB. Puts go past the caches from then on, as long as
+ * that takes half the time at most, and as long as a look at the other way finds them contested.
  *
  * All functions are thread-safe: threads that mislead one another lose time, not data.
  */

@@ -13,6 +13,7 @@
 
 #include "move/move_bytes.h"
 #include "move/move_claim.h"
+#include "move/move_contest.h"
 #include "node/node_cache.h"
 
 enum { PAGE = 4096, ROOM = TRMA_MOVE_MIDDLE_MOST + 512, GUARD = 0x5a };
@@ -229,6 +230,43 @@ static void middle_ones_are_put(void **state) {
     }
 }
 
+/* A core far away has read what lies there, for all that is known: no more is needed to go past the caches.
+ */
+static struct trma_move_contest *contest_of(const unsigned char *to) {
+    enum { OWN = 1000, SEEN = 2 * TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE };
+    struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
+    for (int i = 0; i < SEEN; i++) {
+        const struct trma_move_stream way = trma_move_contest_take(contest);
+        if (way.is_timed) {
+            trma_move_contest_note(contest, way.is_past ? OWN : 5 * OWN, 64 << 10, OWN);
+        }
+    }
+    return contest;
+}
+
+static void contested_ones_are_put(void **state) {
+    const size_t sizes[] = {TRMA_MOVE_CONTEST_LEAST, 40000, TRMA_MOVE_CONTEST_PART,
+                            TRMA_MOVE_CONTEST_LESS_THAN - 1};
+    const size_t room = TRMA_MOVE_CONTEST_LESS_THAN + (size_t)2 * MARGIN;
+    unsigned char *from = make_numbered(room);
+    unsigned char *to = malloc(room);
+    (void)state;
+    assert_non_null(to);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t beside = 1; beside < MARGIN; beside += 17) {
+            struct trma_move_contest *contest = contest_of(to + beside);
+            memset(to, GUARD, room);
+            trma_move_copy_bytes(to + beside, from + MARGIN - beside, sizes[i]);
+            assert_memory_equal(to + beside, from + MARGIN - beside, sizes[i]);
+            assert_int_equal(to[beside - 1], GUARD);
+            assert_int_equal(to[beside + sizes[i]], GUARD);
+            assert_true(trma_move_contest_take(contest).is_past);
+        }
+    }
+    free(from);
+    free(to);
+}
+
 static bool has_vectors(void) {
 #if defined(__x86_64__)
     return __builtin_cpu_supports("avx2");
@@ -239,15 +277,11 @@ static bool has_vectors(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claims_change_nothing),
-        cmocka_unit_test(every_size_is_copied),
-        cmocka_unit_test(every_alignment_is_copied),
-        cmocka_unit_test(overlapping_sides_are_moved),
-        cmocka_unit_test(middle_ones_are_put),
-        cmocka_unit_test(large_ones_are_copied),
-        cmocka_unit_test(runs_are_copied),
-        cmocka_unit_test(shorter_runs_are_copied),
-        cmocka_unit_test(large_sides_that_overlap_are_moved),
+        cmocka_unit_test(claims_change_nothing),     cmocka_unit_test(every_size_is_copied),
+        cmocka_unit_test(every_alignment_is_copied), cmocka_unit_test(overlapping_sides_are_moved),
+        cmocka_unit_test(middle_ones_are_put),       cmocka_unit_test(contested_ones_are_put),
+        cmocka_unit_test(large_ones_are_copied),     cmocka_unit_test(runs_are_copied),
+        cmocka_unit_test(shorter_runs_are_copied),   cmocka_unit_test(large_sides_that_overlap_are_moved),
     };
     /* As any processor does it, and as AMD's do. */
     trma_move_library_most = TRMA_MOVE_FIRST_CACHE;

@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "move_hint.h"
+
 /* What the puts do. */
 enum stage {
     THROUGH, /* through the caches */
@@ -21,33 +23,22 @@ struct trma_move_contest {
     atomic_uint wait; /* puts between looks */
 };
 
-/* Relaxed, all here: no more than hints. */
-static unsigned get(const atomic_uint *word) {
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-static void set(atomic_uint *word, unsigned value) {
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
-
 static void go_through(struct trma_move_contest *contest, unsigned left) {
-    set(&contest->stage, THROUGH);
-    set(&contest->slow, 0);
-    set(&contest->left, left);
+    trma_move_hint_set(&contest->stage, THROUGH);
+    trma_move_hint_set(&contest->slow, 0);
+    trma_move_hint_set(&contest->left, left);
 }
 
 static void go_past(struct trma_move_contest *contest, unsigned wait) {
-    set(&contest->stage, PAST);
-    set(&contest->wait, wait);
-    set(&contest->left, wait);
+    trma_move_hint_set(&contest->stage, PAST);
+    trma_move_hint_set(&contest->wait, wait);
+    trma_move_hint_set(&contest->left, wait);
 }
 
 struct trma_move_contest *trma_move_contest_find(uintptr_t to) {
     static struct trma_move_contest parts[TRMA_MOVE_CONTEST_PARTS];
     const uintptr_t part = to / TRMA_MOVE_CONTEST_PART;
-    /* Fibonacci hashing (Knuth 6.4). */
-    const uint64_t mixed = (uint64_t)part * UINT64_C(0x9E3779B97F4A7C15);
-    struct trma_move_contest *contest = &parts[(mixed >> 32) % TRMA_MOVE_CONTEST_PARTS];
+    struct trma_move_contest *contest = &parts[trma_move_hint_slot(part, TRMA_MOVE_CONTEST_PARTS)];
 
     if (atomic_load_explicit(&contest->part, memory_order_relaxed) != part) {
         atomic_store_explicit(&contest->part, part, memory_order_relaxed);
@@ -57,15 +48,15 @@ struct trma_move_contest *trma_move_contest_find(uintptr_t to) {
 }
 
 struct trma_move_stream trma_move_contest_take(struct trma_move_contest *contest) {
-    const unsigned stage = get(&contest->stage);
-    const unsigned left = get(&contest->left);
+    const unsigned stage = trma_move_hint_get(&contest->stage);
+    const unsigned left = trma_move_hint_get(&contest->left);
 
     if (left > 0) {
-        set(&contest->left, left - 1);
+        trma_move_hint_set(&contest->left, left - 1);
         return (struct trma_move_stream){.is_past = stage == PAST || stage == TRIAL, .is_timed = false};
     }
     if (stage == PAST) {
-        set(&contest->stage, LOOK);
+        trma_move_hint_set(&contest->stage, LOOK);
         return (struct trma_move_stream){.is_past = false, .is_timed = false};
     }
     return (struct trma_move_stream){.is_past = stage == TRIAL, .is_timed = true};
@@ -73,19 +64,19 @@ struct trma_move_stream trma_move_contest_take(struct trma_move_contest *contest
 
 /* One put that lost its processor must not change the way. */
 static void note_through(struct trma_move_contest *contest, unsigned pace, uint64_t past) {
-    const unsigned slow = get(&contest->slow);
+    const unsigned slow = trma_move_hint_get(&contest->slow);
 
     if (past == 0 || pace < TRMA_MOVE_CONTEST_TIMES * past) {
         go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
         return;
     }
-    if (slow == 0 || pace < get(&contest->pace)) {
-        set(&contest->pace, pace);
+    if (slow == 0 || pace < trma_move_hint_get(&contest->pace)) {
+        trma_move_hint_set(&contest->pace, pace);
     }
-    set(&contest->slow, slow + 1);
+    trma_move_hint_set(&contest->slow, slow + 1);
     if (slow + 1 == TRMA_MOVE_CONTEST_SURE) {
-        set(&contest->stage, TRIAL);
-        set(&contest->left, 1);
+        trma_move_hint_set(&contest->stage, TRIAL);
+        trma_move_hint_set(&contest->left, 1);
     }
 }
 
@@ -93,12 +84,12 @@ void trma_move_contest_note(struct trma_move_contest *contest, uint64_t ticks, s
     const uint64_t exact = ticks * (64 << 10) / size;
     const unsigned pace = exact < UINT32_MAX / 4 ? (unsigned)exact : UINT32_MAX / 4;
 
-    switch (get(&contest->stage)) {
+    switch (trma_move_hint_get(&contest->stage)) {
     case THROUGH:
         note_through(contest, pace, past);
         break;
     case TRIAL:
-        if (pace <= get(&contest->pace) / 2) {
+        if (pace <= trma_move_hint_get(&contest->pace) / 2) {
             go_past(contest, TRMA_MOVE_CONTEST_WAIT_LEAST);
         } else {
             go_through(contest, TRMA_MOVE_CONTEST_WAIT_IN_VAIN);
@@ -106,7 +97,7 @@ void trma_move_contest_note(struct trma_move_contest *contest, uint64_t ticks, s
         break;
     case LOOK:
         if (past != 0 && pace >= 2 * past) {
-            const unsigned longer = 2 * get(&contest->wait);
+            const unsigned longer = 2 * trma_move_hint_get(&contest->wait);
             go_past(contest, longer < TRMA_MOVE_CONTEST_WAIT_MOST ? longer : TRMA_MOVE_CONTEST_WAIT_MOST);
         } else {
             go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);

@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 
+#include "move_hint.h"
+
 enum way { THROUGH, PAST, WAYS };
 
 struct trma_move_place {
@@ -21,31 +23,20 @@ struct trma_move_place {
 /* After so many of them, what is in the cache is there because of this way. */
 enum { SETTLED = 2 };
 
-/* Relaxed, all here: no more than hints. */
-static unsigned get(const atomic_uint *word) {
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-static void set(atomic_uint *word, unsigned value) {
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
-
 /* Grows with every run that begins; wraps around. */
 static atomic_uint runs;
 
 static void note_use(struct trma_move_place *place) {
-    set(&place->used, get(&runs));
-    set(&runs, get(&runs) + 1);
+    trma_move_hint_set(&place->used, trma_move_hint_get(&runs));
+    trma_move_hint_set(&runs, trma_move_hint_get(&runs) + 1);
 }
 
 /* The TRMA_MOVE_PLACE_TOGETHER places, of which one may be this pair's. */
 static struct trma_move_place *group_of(uintptr_t to, uintptr_t from) {
     enum { GROUPS = TRMA_MOVE_PLACE_COUNT / TRMA_MOVE_PLACE_TOGETHER };
     static struct trma_move_place places[GROUPS][TRMA_MOVE_PLACE_TOGETHER];
-    /* Fibonacci hashing (Knuth 6.4): the upper bits of the product depend on all of the address. */
-    const uint64_t mixed = ((uint64_t)to + 3 * (uint64_t)from) * UINT64_C(0x9E3779B97F4A7C15);
 
-    return places[(mixed >> 32) % GROUPS];
+    return places[trma_move_hint_slot((uint64_t)to + 3 * (uint64_t)from, GROUPS)];
 }
 
 static bool is_of(const struct trma_move_place *place, uintptr_t to, uintptr_t from) {
@@ -66,11 +57,11 @@ struct trma_move_place *trma_move_place_find(uintptr_t to, uintptr_t from) {
 
 /* The one of its group that was not used for longest. */
 static struct trma_move_place *oldest_of(struct trma_move_place *group) {
-    const unsigned now = get(&runs);
+    const unsigned now = trma_move_hint_get(&runs);
     struct trma_move_place *oldest = group;
 
     for (int i = 1; i < TRMA_MOVE_PLACE_TOGETHER; i++) {
-        if (now - get(&group[i].used) > now - get(&oldest->used)) {
+        if (now - trma_move_hint_get(&group[i].used) > now - trma_move_hint_get(&oldest->used)) {
             oldest = &group[i];
         }
     }
@@ -85,21 +76,21 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
         atomic_store_explicit(&place->to, to, memory_order_relaxed);
         atomic_store_explicit(&place->from, from, memory_order_relaxed);
         atomic_store_explicit(&place->is_long, false, memory_order_relaxed);
-        set(&place->pace[THROUGH], 0);
-        set(&place->pace[PAST], 0);
-        set(&place->way, THROUGH);
-        set(&place->chosen, THROUGH);
-        set(&place->looked, 0);
-        set(&place->left, 0);
-        set(&place->same, 0);
+        trma_move_hint_set(&place->pace[THROUGH], 0);
+        trma_move_hint_set(&place->pace[PAST], 0);
+        trma_move_hint_set(&place->way, THROUGH);
+        trma_move_hint_set(&place->chosen, THROUGH);
+        trma_move_hint_set(&place->looked, 0);
+        trma_move_hint_set(&place->left, 0);
+        trma_move_hint_set(&place->same, 0);
         note_use(place);
     }
     return place;
 }
 
 static enum way faster(const struct trma_move_place *place) {
-    const uint64_t through = get(&place->pace[THROUGH]);
-    const uint64_t past = get(&place->pace[PAST]);
+    const uint64_t through = trma_move_hint_get(&place->pace[THROUGH]);
+    const uint64_t past = trma_move_hint_get(&place->pace[PAST]);
 
     return past != 0 && past * 8 < through * TRMA_MOVE_PLACE_EIGHTHS ? PAST : THROUGH;
 }
@@ -110,8 +101,8 @@ static enum way other_than(enum way way) {
 
 /* Runs until the next look at the other way. A pace is 0 only if another thread begins anew just now. */
 static unsigned patience(const struct trma_move_place *place, enum way best) {
-    const uint64_t own = get(&place->pace[best]);
-    const uint64_t other = get(&place->pace[other_than(best)]);
+    const uint64_t own = trma_move_hint_get(&place->pace[best]);
+    const uint64_t other = trma_move_hint_get(&place->pace[other_than(best)]);
     const uint64_t longer = other > own ? other - own : 0;
     const uint64_t runs =
         TRMA_MOVE_PLACE_WAIT_LEAST + longer * TRMA_MOVE_PLACE_WAIT_MORE / (own != 0 ? own : 1);
@@ -121,24 +112,25 @@ static unsigned patience(const struct trma_move_place *place, enum way best) {
 
 /* By a quarter since the last look. */
 static bool has_slowed(const struct trma_move_place *place, enum way way) {
-    return (uint64_t)get(&place->pace[way]) * 4 > (uint64_t)get(&place->looked) * 5;
+    return (uint64_t)trma_move_hint_get(&place->pace[way]) * 4 >
+           (uint64_t)trma_move_hint_get(&place->looked) * 5;
 }
 
 static enum way choose(struct trma_move_place *place, enum way way) {
     const enum way best = faster(place);
 
-    if (get(&place->same) < SETTLED || get(&place->pace[way]) == 0) {
+    if (trma_move_hint_get(&place->same) < SETTLED || trma_move_hint_get(&place->pace[way]) == 0) {
         return way; /* not measured yet */
     }
-    if (best != (enum way)get(&place->chosen) || best != way) {
-        set(&place->chosen, best);
-        set(&place->looked, get(&place->pace[best]));
-        set(&place->left, patience(place, best));
+    if (best != (enum way)trma_move_hint_get(&place->chosen) || best != way) {
+        trma_move_hint_set(&place->chosen, best);
+        trma_move_hint_set(&place->looked, trma_move_hint_get(&place->pace[best]));
+        trma_move_hint_set(&place->left, patience(place, best));
         return best;
     }
-    const unsigned left = get(&place->left);
+    const unsigned left = trma_move_hint_get(&place->left);
     if (left > 0 && !has_slowed(place, way)) {
-        set(&place->left, left - 1);
+        trma_move_hint_set(&place->left, left - 1);
         return way;
     }
     return other_than(way);
@@ -153,18 +145,18 @@ bool trma_move_place_begin(struct trma_move_place *place) {
     if (is_long_one(place)) {
         return true;
     }
-    const enum way last = get(&place->way);
+    const enum way last = trma_move_hint_get(&place->way);
     const enum way way = choose(place, last);
 
-    const unsigned same = get(&place->same);
+    const unsigned same = trma_move_hint_get(&place->same);
 
-    set(&place->same, way != last ? 0 : same < SETTLED ? same + 1 : SETTLED);
-    set(&place->way, way);
+    trma_move_hint_set(&place->same, way != last ? 0 : same < SETTLED ? same + 1 : SETTLED);
+    trma_move_hint_set(&place->way, way);
     return way == PAST;
 }
 
 bool trma_move_place_is_usual(const struct trma_move_place *place, uint64_t ticks, size_t bytes) {
-    const uint64_t known = get(&place->pace[get(&place->way)]);
+    const uint64_t known = trma_move_hint_get(&place->pace[trma_move_hint_get(&place->way)]);
 
     return known == 0 || ticks * (64 << 10) / bytes < 4 * known;
 }
@@ -179,18 +171,18 @@ static uint64_t weight_of(bool is_chosen, bool is_faster) {
 }
 
 void trma_move_place_end(struct trma_move_place *place, bool is_long, uint64_t ticks, size_t bytes) {
-    const unsigned way = get(&place->way);
-    const uint64_t known = get(&place->pace[way]);
+    const unsigned way = trma_move_hint_get(&place->way);
+    const uint64_t known = trma_move_hint_get(&place->pace[way]);
     const bool was_chosen = !is_long && !is_long_one(place);
 
     atomic_store_explicit(&place->is_long, is_long, memory_order_relaxed);
-    if (!was_chosen || bytes < TRMA_MOVE_PLACE_LEAST || get(&place->same) < SETTLED) {
+    if (!was_chosen || bytes < TRMA_MOVE_PLACE_LEAST || trma_move_hint_get(&place->same) < SETTLED) {
         return;
     }
     uint64_t now = ticks * (64 << 10) / bytes + 1;
     if (known != 0) {
-        const uint64_t weight = weight_of(way == get(&place->chosen), now < known);
+        const uint64_t weight = weight_of(way == trma_move_hint_get(&place->chosen), now < known);
         now = ((now < 2 * known ? now : 2 * known) + (weight - 1) * known) / weight;
     }
-    set(&place->pace[way], now < UINT32_MAX / 4 ? (unsigned)now : UINT32_MAX / 4);
+    trma_move_hint_set(&place->pace[way], now < UINT32_MAX / 4 ? (unsigned)now : UINT32_MAX / 4);
 }

@@ -13,11 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of processor time. Some time slices long: what a scheduler lends in one it takes back in the next. */
-enum { COMPUTING_NS = 20000000 };
-
-/* More than this share: the core is not handed over. In between lies nothing: it is some thousandths or near
- * one. */
+/* More than this share: the core is not handed over. In between lies nothing: it is some thousandths, or near
+ * one and more. */
 #define MOST_SHARE 0.25
 
 struct trial {
@@ -39,7 +36,7 @@ static void compute(struct trial *trial) {
     uint64_t now = begin;
 
     atomic_store(&trial->begins, true);
-    while (now - begin < COMPUTING_NS) {
+    while (now - begin < TRMA_PROBE_YIELD_COMPUTING_NS) {
         now = used_ns();
     }
     atomic_store(&trial->computed_ns, now - begin);

@@ -12,10 +12,15 @@
  * session of its own.
  */
 
+/* Nanoseconds of processor time that the trial's one process computes. Some time slices long: what a
+ * scheduler lends in one it takes back in the next. */
+enum { TRMA_PROBE_YIELD_COMPUTING_NS = 20000000 };
+
 /*
  * Two processes on one core, for some 40 ms: one computes, the other one yields, in sessions of their own or
  * in one. The processor time of the one that yields as a share of the other's: near 0 where it hands the core
- * over, near 1 where they get as much each. Negative: it could not be tried.
+ * over, near 1 where they get as much each, and more where the kernel has not balanced two new sessions yet
+ * (2.0 was seen). Negative: it could not be tried.
  */
 double trma_node_probe_yield_share(bool has_own_sessions);
 

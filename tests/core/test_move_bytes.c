@@ -230,37 +230,52 @@ static void middle_ones_are_put(void **state) {
     }
 }
 
-/* A core far away has read what lies there, for all that is known: no more is needed to go past the caches.
- */
-static struct trma_move_contest *contest_of(const unsigned char *to) {
-    enum { OWN = 1000, SEEN = 2 * TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE };
+/* A put of `size` bytes that a core far away has made slow, for all that is known; whether it was a look. */
+static bool note_contested(struct trma_move_contest *contest, size_t size) {
+    enum { OWN = 1000 };
+    const struct trma_move_contest_way way = trma_move_contest_take(contest, size);
+    if (way.is_timed) {
+        trma_move_contest_note(contest, way.is_past ? OWN : 9 * OWN, 64 << 10, OWN);
+    }
+    return way.bytes < size;
+}
+
+/* The next put there goes past the caches, or is a look. */
+static struct trma_move_contest *contest_of(const unsigned char *to, bool is_look) {
     struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
-    for (int i = 0; i < SEEN; i++) {
-        const struct trma_move_stream way = trma_move_contest_take(contest);
-        if (way.is_timed) {
-            trma_move_contest_note(contest, way.is_past ? OWN : 5 * OWN, 64 << 10, OWN);
-        }
+    while (!note_contested(contest, 2 * TRMA_MOVE_CONTEST_LEAST)) {
+    }
+    for (int i = 1; is_look && i < TRMA_MOVE_CONTEST_BETWEEN_LOOKS / TRMA_MOVE_CONTEST_LEAST; i++) {
+        assert_false(note_contested(contest, TRMA_MOVE_CONTEST_LEAST));
     }
     return contest;
 }
 
 static void contested_ones_are_put(void **state) {
-    const size_t sizes[] = {TRMA_MOVE_CONTEST_LEAST, 40000, TRMA_MOVE_CONTEST_PART,
+    /* Shorter ones are not asked about where the library copies them. */
+    const size_t least = trma_move_library_most < TRMA_MOVE_CONTEST_LEAST ? TRMA_MOVE_CONTEST_LEAST
+                                                                          : trma_move_library_most + 1;
+    const size_t sizes[] = {least, least + 7001, TRMA_MOVE_CONTEST_BETWEEN_LOOKS / 2,
                             TRMA_MOVE_CONTEST_LESS_THAN - 1};
     const size_t room = TRMA_MOVE_CONTEST_LESS_THAN + (size_t)2 * MARGIN;
     unsigned char *from = make_numbered(room);
     unsigned char *to = malloc(room);
     (void)state;
     assert_non_null(to);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t size = sizes[i / 2];
+        const bool is_look = i % 2 == 1 || size >= TRMA_MOVE_CONTEST_BETWEEN_LOOKS;
         for (size_t beside = 1; beside < MARGIN; beside += 17) {
-            struct trma_move_contest *contest = contest_of(to + beside);
+            struct trma_move_contest *contest = contest_of(to + beside, is_look);
             memset(to, GUARD, room);
-            trma_move_copy_bytes(to + beside, from + MARGIN - beside, sizes[i]);
-            assert_memory_equal(to + beside, from + MARGIN - beside, sizes[i]);
+            trma_move_copy_bytes(to + beside, from + MARGIN - beside, size);
+            assert_memory_equal(to + beside, from + MARGIN - beside, size);
             assert_int_equal(to[beside - 1], GUARD);
-            assert_int_equal(to[beside + sizes[i]], GUARD);
-            assert_true(trma_move_contest_take(contest).is_past);
+            assert_int_equal(to[beside + size], GUARD);
+            const struct trma_move_contest_way next =
+                trma_move_contest_take(contest, TRMA_MOVE_CONTEST_LEAST);
+            assert_true(is_look || next.is_past);
+            assert_false(next.is_timed); /* as the look would be, had it not been */
         }
     }
     free(from);

@@ -12,7 +12,9 @@
 
 /* Nothing is read or written there: only the numbers count. `OWN`: ticks of 64 KiB of one's own past the
  * caches. */
-enum { SIZE = 64 << 10, OWN = 1000, QUICK = OWN / 2, NEARBY = 2 * OWN, FAR = 5 * OWN, MANY = 10000 };
+enum { SIZE = 64 << 10, OWN = 1000, QUICK = OWN / 2, NEARBY = 3 * OWN, FAR = 6 * OWN, MANY = 10000 };
+
+enum { LOOK_EVERY = TRMA_MOVE_CONTEST_BETWEEN_LOOKS / SIZE };
 
 static struct trma_move_contest *new_part(void) {
     static uintptr_t next = 1;
@@ -27,9 +29,10 @@ static unsigned past_of(struct trma_move_contest *contest, unsigned puts, uint64
     unsigned count = 0;
 
     for (unsigned i = 0; i < puts; i++) {
-        const struct trma_move_stream way = trma_move_contest_take(contest);
+        const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
         if (way.is_timed) {
-            trma_move_contest_note(contest, way.is_past ? past : through, SIZE, own);
+            const uint64_t pace = way.is_past ? past : through;
+            trma_move_contest_note(contest, pace * way.bytes / SIZE, way.bytes, own);
         }
         count += way.is_past;
     }
@@ -48,8 +51,28 @@ static void test_who_is(void **state) {
 
     (void)state;
     assert_in_range(past_of(contest, seen + 4, FAR, OWN, OWN), 1, 5);
-    /* But for the looks, of two puts each. */
-    assert_in_range(past_of(contest, MANY, FAR, OWN, OWN), MANY - MANY / 100, MANY - 10);
+    /* But for the looks, which are of the beginning only. */
+    assert_in_range(past_of(contest, MANY, FAR, OWN, OWN), MANY - MANY / LOOK_EVERY - 1,
+                    MANY - MANY / LOOK_EVERY + 1);
+}
+
+static void test_what_a_look_is(void **state) {
+    struct trma_move_contest *contest = new_part();
+    const size_t sizes[] = {TRMA_MOVE_CONTEST_LEAST, TRMA_MOVE_CONTEST_LESS_THAN - 1};
+
+    (void)state;
+    (void)past_of(contest, 100, FAR, OWN, OWN);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct trma_move_contest_way way = {.is_past = true};
+        for (size_t bytes = 0; way.is_past; bytes += sizes[i]) {
+            assert_in_range(bytes, 0, TRMA_MOVE_CONTEST_BETWEEN_LOOKS - 1);
+            way = trma_move_contest_take(contest, sizes[i]);
+            assert_int_equal(way.is_timed, !way.is_past);
+            assert_int_equal(way.bytes, way.is_past ? sizes[i] : TRMA_MOVE_CONTEST_LEAST);
+        }
+        trma_move_contest_note(contest, FAR, SIZE, OWN);
+    }
+    assert_true(trma_move_contest_take(contest, SIZE).is_past);
 }
 
 /* Few puts are timed where nothing is contested: the clock takes time, too. */
@@ -59,7 +82,8 @@ static void test_how_often_it_is_timed(void **state) {
 
     (void)state;
     for (int i = 0; i < MANY; i++) {
-        const struct trma_move_stream way = trma_move_contest_take(contest);
+        const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
+        assert_int_equal(way.bytes, SIZE);
         if (way.is_timed) {
             trma_move_contest_note(contest, QUICK, SIZE, OWN);
             timed++;
@@ -79,10 +103,10 @@ static void test_the_machine_changes(void **state) {
 
     (void)state;
     (void)past_of(contest, MANY, FAR, OWN, OWN);
-    (void)past_of(contest, TRMA_MOVE_CONTEST_WAIT_MOST + 2, NEARBY - 1, OWN, OWN);
-    assert_int_equal(past_of(contest, MANY, NEARBY - 1, OWN, OWN), 0);
+    (void)past_of(contest, LOOK_EVERY + 1, NEARBY, OWN, OWN);
+    assert_int_equal(past_of(contest, MANY, NEARBY, OWN, OWN), 0);
     (void)past_of(contest, TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE + 1, FAR, OWN, OWN);
-    assert_int_equal(past_of(contest, 50, FAR, OWN, OWN), 50);
+    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50);
 }
 
 /* A put that lost its processor. */
@@ -100,6 +124,26 @@ static void test_what_is_not_known(void **state) {
     assert_int_equal(past_of(new_part(), MANY, FAR, OWN, 0), 0);
 }
 
+/* What is passed counts as what is taken. */
+static void test_what_is_passed(void **state) {
+    const uintptr_t to = (uintptr_t)99999 * TRMA_MOVE_CONTEST_PART;
+    struct trma_move_contest *contest = trma_move_contest_find(to);
+
+    (void)state;
+    for (int i = 1; i < TRMA_MOVE_CONTEST_EVERY; i++) {
+        assert_true(trma_move_contest_pass(to + i));
+    }
+    assert_false(trma_move_contest_pass(to));
+    assert_true(trma_move_contest_take(contest, SIZE).is_timed);
+    trma_move_contest_note(contest, QUICK, SIZE, OWN);
+    assert_true(trma_move_contest_pass(to));
+    (void)past_of(contest, 100, FAR, OWN, OWN);
+    for (int i = 0; i < 100; i++) {
+        assert_false(trma_move_contest_pass(to));
+        (void)past_of(contest, 1, FAR, OWN, OWN);
+    }
+}
+
 /* What takes another's slot begins anew. */
 static void test_what_is_kept(void **state) {
     const uintptr_t to = (uintptr_t)77777 * TRMA_MOVE_CONTEST_PART;
@@ -109,7 +153,7 @@ static void test_what_is_kept(void **state) {
     (void)state;
     (void)past_of(contest, 100, FAR, OWN, OWN);
     assert_ptr_equal(trma_move_contest_find(to + TRMA_MOVE_CONTEST_PART - 1), contest);
-    assert_int_equal(past_of(contest, 50, FAR, OWN, OWN), 50);
+    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50);
     do {
         other += TRMA_MOVE_CONTEST_PART;
     } while (trma_move_contest_find(other) != contest);
@@ -118,10 +162,11 @@ static void test_what_is_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is_not_contested), cmocka_unit_test(test_who_is),
-        cmocka_unit_test(test_who_does_not_gain),    cmocka_unit_test(test_how_often_it_is_timed),
-        cmocka_unit_test(test_the_machine_changes),  cmocka_unit_test(test_single_slow_ones),
-        cmocka_unit_test(test_what_is_not_known),    cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_who_is_not_contested),  cmocka_unit_test(test_who_is),
+        cmocka_unit_test(test_what_a_look_is),        cmocka_unit_test(test_who_does_not_gain),
+        cmocka_unit_test(test_how_often_it_is_timed), cmocka_unit_test(test_the_machine_changes),
+        cmocka_unit_test(test_single_slow_ones),      cmocka_unit_test(test_what_is_not_known),
+        cmocka_unit_test(test_what_is_passed),        cmocka_unit_test(test_what_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

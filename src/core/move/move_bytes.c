@@ -280,6 +280,8 @@ static uint64_t past_pace(void) {
 static void copy_one_way(bool is_past, void *to, const void *from, size_t size, copier *copy_last) {
     if (is_past) {
         copy_past_caches(to, from, size);
+    } else if (size <= TRMA_MOVE_MIDDLE_MOST) {
+        trma_move_copy_middle(to, from, size);
     } else if (size > TRMA_MOVE_LONG_MOST) {
         memcpy(to, from, size);
     } else if (trma_move_goes_there_and_back()) {
@@ -292,12 +294,15 @@ static void copy_one_way(bool is_past, void *to, const void *from, size_t size, 
 /* One that runs know nothing of: as its lines are contested (move_contest.h). */
 static void put_contested(void *to, const void *from, size_t size) {
     struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
-    const struct trma_move_stream way = trma_move_contest_take(contest);
+    const struct trma_move_contest_way way = trma_move_contest_take(contest, size);
     const uint64_t begin = way.is_timed ? ticks() : 0;
 
-    copy_one_way(way.is_past, to, from, size, choose_for(size));
+    copy_one_way(way.is_past, to, from, way.bytes, choose_for(way.bytes));
     if (way.is_timed) {
-        trma_move_contest_note(contest, ticks() - begin, size, past_pace());
+        trma_move_contest_note(contest, ticks() - begin, way.bytes, past_pace());
+    }
+    if (way.bytes < size) {
+        copy_past_caches((char *)to + way.bytes, (const char *)from + way.bytes, size - way.bytes);
     }
 }
 
@@ -308,8 +313,7 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
         return;
     }
     const struct trma_move_stream stream = take_stream(to, from, size);
-    if (is_put && !stream.is_past && !stream.is_timed && size >= TRMA_MOVE_CONTEST_LEAST &&
-        size < TRMA_MOVE_CONTEST_LESS_THAN) {
+    if (is_put && !stream.is_past && !stream.is_timed && size < TRMA_MOVE_CONTEST_LESS_THAN) {
         put_contested(to, from, size);
         return;
     }
@@ -321,10 +325,13 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
 }
 
 void trma_move_copy_long(void *to, const void *from, size_t size) {
-    if (size <= TRMA_MOVE_MIDDLE_MOST) {
+    if (size > TRMA_MOVE_MIDDLE_MOST) {
+        copy_long(to, from, size, choose_for(size), true);
+    } else if (size < TRMA_MOVE_CONTEST_LEAST || trma_move_contest_pass((uintptr_t)to) ||
+               overlap(to, from, size)) {
         trma_move_copy_middle(to, from, size);
     } else {
-        copy_long(to, from, size, choose_for(size), true);
+        put_contested(to, from, size);
     }
 }
 

@@ -11,16 +11,15 @@ enum stage {
     THROUGH, /* through the caches */
     TRIAL,   /* past them, for the second time: the first one has moved the lines away */
     PAST,    /* past them */
-    LOOK     /* through them, for the second time: the first one has fetched the lines */
+    LOOK     /* past them, but for its beginning */
 };
 
 struct trma_move_contest {
     atomic_uintptr_t part; /* which one; 0: none yet */
     atomic_uint stage;
-    atomic_uint left; /* puts until something is to be done */
+    atomic_uint left; /* puts until something is to be done; of PAST, bytes */
     atomic_uint slow; /* puts through the caches that were, one after the other */
     atomic_uint pace; /* the fastest of these: ticks for 64 KiB */
-    atomic_uint wait; /* puts between looks */
 };
 
 static void go_through(struct trma_move_contest *contest, unsigned left) {
@@ -29,10 +28,9 @@ static void go_through(struct trma_move_contest *contest, unsigned left) {
     trma_move_hint_set(&contest->left, left);
 }
 
-static void go_past(struct trma_move_contest *contest, unsigned wait) {
+static void go_past(struct trma_move_contest *contest) {
     trma_move_hint_set(&contest->stage, PAST);
-    trma_move_hint_set(&contest->wait, wait);
-    trma_move_hint_set(&contest->left, wait);
+    trma_move_hint_set(&contest->left, TRMA_MOVE_CONTEST_BETWEEN_LOOKS);
 }
 
 struct trma_move_contest *trma_move_contest_find(uintptr_t to) {
@@ -47,26 +45,52 @@ struct trma_move_contest *trma_move_contest_find(uintptr_t to) {
     return contest;
 }
 
-struct trma_move_stream trma_move_contest_take(struct trma_move_contest *contest) {
+bool trma_move_contest_pass(uintptr_t to) {
+    struct trma_move_contest *contest = trma_move_contest_find(to);
+    const unsigned left = trma_move_hint_get(&contest->left);
+
+    if (left == 0 || trma_move_hint_get(&contest->stage) != THROUGH) {
+        return false;
+    }
+    trma_move_hint_set(&contest->left, left - 1);
+    return true;
+}
+
+static struct trma_move_contest_way take_past(struct trma_move_contest *contest, size_t size) {
+    const unsigned left = trma_move_hint_get(&contest->left);
+
+    if (left > size) {
+        trma_move_hint_set(&contest->left, left - (unsigned)size);
+        return (struct trma_move_contest_way){.is_past = true, .is_timed = false, .bytes = size};
+    }
+    trma_move_hint_set(&contest->stage, LOOK);
+    trma_move_hint_set(&contest->left, 0);
+    return (struct trma_move_contest_way){
+        .is_past = false, .is_timed = true, .bytes = TRMA_MOVE_CONTEST_LEAST};
+}
+
+struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *contest, size_t size) {
     const unsigned stage = trma_move_hint_get(&contest->stage);
     const unsigned left = trma_move_hint_get(&contest->left);
 
+    if (stage == PAST) {
+        return take_past(contest, size);
+    }
     if (left > 0) {
         trma_move_hint_set(&contest->left, left - 1);
-        return (struct trma_move_stream){.is_past = stage == PAST || stage == TRIAL, .is_timed = false};
     }
-    if (stage == PAST) {
-        trma_move_hint_set(&contest->stage, LOOK);
-        return (struct trma_move_stream){.is_past = false, .is_timed = false};
-    }
-    return (struct trma_move_stream){.is_past = stage == TRIAL, .is_timed = true};
+    return (struct trma_move_contest_way){.is_past = stage == TRIAL, .is_timed = left == 0, .bytes = size};
+}
+
+static bool is_contested(unsigned pace, uint64_t past) {
+    return past != 0 && pace >= TRMA_MOVE_CONTEST_TIMES * past;
 }
 
 /* One put that lost its processor must not change the way. */
 static void note_through(struct trma_move_contest *contest, unsigned pace, uint64_t past) {
     const unsigned slow = trma_move_hint_get(&contest->slow);
 
-    if (past == 0 || pace < TRMA_MOVE_CONTEST_TIMES * past) {
+    if (!is_contested(pace, past)) {
         go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
         return;
     }
@@ -90,15 +114,14 @@ void trma_move_contest_note(struct trma_move_contest *contest, uint64_t ticks, s
         break;
     case TRIAL:
         if (pace <= trma_move_hint_get(&contest->pace) / 2) {
-            go_past(contest, TRMA_MOVE_CONTEST_WAIT_LEAST);
+            go_past(contest);
         } else {
             go_through(contest, TRMA_MOVE_CONTEST_WAIT_IN_VAIN);
         }
         break;
     case LOOK:
-        if (past != 0 && pace >= 2 * past) {
-            const unsigned longer = 2 * trma_move_hint_get(&contest->wait);
-            go_past(contest, longer < TRMA_MOVE_CONTEST_WAIT_MOST ? longer : TRMA_MOVE_CONTEST_WAIT_MOST);
+        if (is_contested(pace, past)) {
+            go_past(contest);
         } else {
             go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
         }

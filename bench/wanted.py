@@ -101,11 +101,10 @@ def memcpy_shares(measured, column):
 
 
 def own_speeds(smallest, largest):
-    """How many times as fast as the host alone on created windows, from one size to another. Not where the target reads all
-    that came: its reading, the same by any MPI, is part of that time."""
+    """How many times as fast as the host alone on created windows, from one size to another."""
     def numbers(measured, column):
         def alone(fields):
-            inside = smallest <= fields["size"] <= largest and fields["mode"] != "pscw_read"
+            inside = smallest <= fields["size"] <= largest
             return measured.results.exactly(column[0], ALONE, fields) if inside else None
         found = pairs(measured, column, alone, bench="latency", flavour="create")
         return [created.of() / ours.of() for created, ours in found]

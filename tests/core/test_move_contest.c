@@ -106,7 +106,7 @@ static void test_the_machine_changes(void **state) {
     (void)past_of(contest, LOOK_EVERY + 1, NEARBY, OWN, OWN);
     assert_int_equal(past_of(contest, MANY, NEARBY, OWN, OWN), 0);
     (void)past_of(contest, TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE + 1, FAR, OWN, OWN);
-    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50);
+    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50 - 50 / LOOK_EVERY);
 }
 
 /* A put that lost its processor. */
@@ -153,7 +153,7 @@ static void test_what_is_kept(void **state) {
     (void)state;
     (void)past_of(contest, 100, FAR, OWN, OWN);
     assert_ptr_equal(trma_move_contest_find(to + TRMA_MOVE_CONTEST_PART - 1), contest);
-    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50);
+    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50 - 50 / LOOK_EVERY);
     do {
         other += TRMA_MOVE_CONTEST_PART;
     } while (trma_move_contest_find(other) != contest);

@@ -21,7 +21,7 @@
  *
  * Neither where the cores of a virtual machine lie nor what the owner does can be known, so it is measured: a
  * put now and then, per part of memory. In multiples of what the same number of bytes takes that this process
- * writes past the caches in memory of its own, a core nearby makes it 1.5 to 2.8, one far away 7 to 10. In
+ * writes past the caches in memory of its own, a core nearby makes it 1 to 2.8, one far away 7 to 10. In
  * between, TRMA_MOVE_CONTEST_TIMES, puts go past the caches, as long as that takes half the time at most, and
  * as long as a look at the other way finds them contested. A look is the first TRMA_MOVE_CONTEST_LEAST bytes
  * of a put: they show it as clearly as all of them do, and cost little. So looks can follow each other soon:

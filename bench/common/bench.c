@@ -269,6 +269,16 @@ static long grow(const struct bench *bench, const struct bench_task *task, doubl
     return iterations;
 }
 
+/* As many iterations of `us` each as fill `sample_us`, within what the task allows, but not less than
+ * `fewest`. */
+static long lasting(const struct bench_task *task, double sample_us, double us, long fewest) {
+    const double wanted = us > 0 ? sample_us / us : (double)fewest;
+    long iterations = wanted > (double)fewest ? (long)wanted : fewest;
+    if (task->most > 0 && iterations > task->most)
+        iterations = task->most;
+    return iterations;
+}
+
 static struct plan plan_for(const struct bench *bench, const struct bench_task *task) {
     const struct bench_options *options = &bench->options;
     const double budget_us = options->budget_ms * 1e3;
@@ -277,13 +287,16 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
     /* In turns with others all take as many: the machine is not the same for who takes some more. */
     const int fewest = bench_turn_is_taken() || options->reps < 5 ? options->reps : 5;
 
+    const int warm_samples = 16; /* each is checked, which may take as long as many iterations */
+
     double us;
     long iterations = grow(bench, task, sample_us, &us);
     if (task->warm) {
         double warm_us = 0;
         while (warm_us < options->warm_ms * 1e3) {
-            us = slowest(sample(bench, task, iterations));
-            warm_us += us * (double)iterations;
+            const long some = lasting(task, options->warm_ms * 1e3 / warm_samples, us, iterations);
+            us = slowest(sample(bench, task, some));
+            warm_us += us * (double)some;
         }
         /* Warm, it may take a hundredth of what it took cold: as many iterations are wanted as of its like.
          */
@@ -296,10 +309,7 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
         plan.reps = 1;
         return plan;
     }
-    double wanted = us > 0 ? sample_us / us : (double)iterations;
-    plan.iterations = wanted > (double)least ? (long)wanted : least;
-    if (task->most > 0 && plan.iterations > task->most)
-        plan.iterations = task->most;
+    plan.iterations = lasting(task, sample_us, us, us > 0 ? least : iterations);
     double possible = budget_us / (us * (double)plan.iterations);
     plan.reps = possible < options->reps * 0.99 ? (int)possible : options->reps;
     if (plan.reps < fewest)

@@ -12,7 +12,7 @@
 
 /* Nothing is read or written there: only the numbers count. `OWN`: ticks of 64 KiB of one's own past the
  * caches. */
-enum { SIZE = 64 << 10, OWN = 1000, QUICK = OWN / 2, NEARBY = 3 * OWN, FAR = 6 * OWN, MANY = 10000 };
+enum { SIZE = 64 << 10, OWN = 1000, QUICK = OWN / 2, NEARBY = 5 * OWN / 2, FAR = 6 * OWN, MANY = 10000 };
 
 enum { LOOK_EVERY = TRMA_MOVE_CONTEST_BETWEEN_LOOKS / SIZE };
 
@@ -32,7 +32,7 @@ static unsigned past_of(struct trma_move_contest *contest, unsigned puts, uint64
         const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
         if (way.is_timed) {
             const uint64_t pace = way.is_past ? past : through;
-            trma_move_contest_note(contest, pace * way.bytes / SIZE, way.bytes, own);
+            trma_move_contest_note(contest, &way, pace * way.bytes / SIZE, own);
         }
         count += way.is_past;
     }
@@ -68,9 +68,9 @@ static void test_what_a_look_is(void **state) {
             assert_in_range(bytes, 0, TRMA_MOVE_CONTEST_BETWEEN_LOOKS - 1);
             way = trma_move_contest_take(contest, sizes[i]);
             assert_int_equal(way.is_timed, !way.is_past);
-            assert_int_equal(way.bytes, way.is_past ? sizes[i] : TRMA_MOVE_CONTEST_LEAST);
+            assert_int_equal(way.bytes, way.is_past ? sizes[i] : trma_move_contest_look_bytes(sizes[i]));
         }
-        trma_move_contest_note(contest, FAR, SIZE, OWN);
+        trma_move_contest_note(contest, &way, FAR * way.bytes / SIZE, OWN);
     }
     assert_true(trma_move_contest_take(contest, SIZE).is_past);
 }
@@ -85,7 +85,7 @@ static void test_how_often_it_is_timed(void **state) {
         const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
         assert_int_equal(way.bytes, SIZE);
         if (way.is_timed) {
-            trma_move_contest_note(contest, QUICK, SIZE, OWN);
+            trma_move_contest_note(contest, &way, QUICK, OWN);
             timed++;
         }
     }
@@ -103,10 +103,49 @@ static void test_the_machine_changes(void **state) {
 
     (void)state;
     (void)past_of(contest, MANY, FAR, OWN, OWN);
-    (void)past_of(contest, LOOK_EVERY + 1, NEARBY, OWN, OWN);
+    (void)past_of(contest, LOOK_EVERY + TRMA_MOVE_CONTEST_QUICK_LOOKS, NEARBY, OWN, OWN);
     assert_int_equal(past_of(contest, MANY, NEARBY, OWN, OWN), 0);
     (void)past_of(contest, TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE + 1, FAR, OWN, OWN);
     assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50 - 50 / LOOK_EVERY);
+}
+
+/* What lies in the first line of the next look may be nobody's by chance. */
+static void test_single_quick_looks(void **state) {
+    struct trma_move_contest *contest = new_part();
+    unsigned looks = 0;
+
+    (void)state;
+    (void)past_of(contest, 100, FAR, OWN, OWN);
+    for (int i = 0; i < MANY; i++) {
+        const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
+        if (way.is_timed) {
+            assert_int_equal(way.bytes, trma_move_contest_look_bytes(SIZE));
+            trma_move_contest_note(contest, &way, (looks++ % 2 == 0 ? QUICK : FAR) * way.bytes / SIZE, OWN);
+        }
+    }
+    assert_in_range(looks, MANY / LOOK_EVERY, 2 * MANY / LOOK_EVERY + 2);
+}
+
+/* Small ones are contested by more. */
+static void test_sizes(void **state) {
+    const size_t sizes[] = {TRMA_MOVE_CONTEST_LEAST, 32 << 10, 64 << 10, 1 << 20};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (unsigned times = 1; times < 8; times++) {
+            struct trma_move_contest *contest = new_part();
+            bool is_past = false;
+            for (int put = 0; put < TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE; put++) {
+                const struct trma_move_contest_way way = trma_move_contest_take(contest, sizes[i]);
+                is_past = is_past || way.is_past;
+                if (way.is_timed) {
+                    trma_move_contest_note(contest, &way, (uint64_t)times * OWN * way.bytes / SIZE, OWN);
+                }
+            }
+            assert_int_equal(is_past, times >= trma_move_contest_times(sizes[i]));
+        }
+    }
+    assert_true(trma_move_contest_times(TRMA_MOVE_CONTEST_LEAST) > trma_move_contest_times(SIZE));
 }
 
 /* A put that lost its processor. */
@@ -134,8 +173,9 @@ static void test_what_is_passed(void **state) {
         assert_true(trma_move_contest_pass(to + i));
     }
     assert_false(trma_move_contest_pass(to));
-    assert_true(trma_move_contest_take(contest, SIZE).is_timed);
-    trma_move_contest_note(contest, QUICK, SIZE, OWN);
+    const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
+    assert_true(way.is_timed);
+    trma_move_contest_note(contest, &way, QUICK, OWN);
     assert_true(trma_move_contest_pass(to));
     (void)past_of(contest, 100, FAR, OWN, OWN);
     for (int i = 0; i < 100; i++) {
@@ -167,6 +207,7 @@ int main(void) {
         cmocka_unit_test(test_how_often_it_is_timed), cmocka_unit_test(test_the_machine_changes),
         cmocka_unit_test(test_single_slow_ones),      cmocka_unit_test(test_what_is_not_known),
         cmocka_unit_test(test_what_is_passed),        cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_single_quick_looks),    cmocka_unit_test(test_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

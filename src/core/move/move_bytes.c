@@ -299,7 +299,7 @@ static void put_contested(void *to, const void *from, size_t size) {
 
     copy_one_way(way.is_past, to, from, way.bytes, choose_for(way.bytes));
     if (way.is_timed) {
-        trma_move_contest_note(contest, ticks() - begin, way.bytes, past_pace());
+        trma_move_contest_note(contest, &way, ticks() - begin, past_pace());
     }
     if (way.bytes < size) {
         copy_past_caches((char *)to + way.bytes, (const char *)from + way.bytes, size - way.bytes);

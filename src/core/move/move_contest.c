@@ -17,9 +17,10 @@ enum stage {
 struct trma_move_contest {
     atomic_uintptr_t part; /* which one; 0: none yet */
     atomic_uint stage;
-    atomic_uint left; /* puts until something is to be done; of PAST, bytes */
-    atomic_uint slow; /* puts through the caches that were, one after the other */
-    atomic_uint pace; /* the fastest of these: ticks for 64 KiB */
+    atomic_uint left;  /* puts until something is to be done; of PAST, bytes */
+    atomic_uint slow;  /* puts through the caches that were contested, one after the other */
+    atomic_uint pace;  /* the fastest of these: ticks for 64 KiB */
+    atomic_uint quick; /* looks that found nothing contested, one after the other */
 };
 
 static void go_through(struct trma_move_contest *contest, unsigned left) {
@@ -30,6 +31,7 @@ static void go_through(struct trma_move_contest *contest, unsigned left) {
 
 static void go_past(struct trma_move_contest *contest) {
     trma_move_hint_set(&contest->stage, PAST);
+    trma_move_hint_set(&contest->quick, 0);
     trma_move_hint_set(&contest->left, TRMA_MOVE_CONTEST_BETWEEN_LOOKS);
 }
 
@@ -61,12 +63,13 @@ static struct trma_move_contest_way take_past(struct trma_move_contest *contest,
 
     if (left > size) {
         trma_move_hint_set(&contest->left, left - (unsigned)size);
-        return (struct trma_move_contest_way){.is_past = true, .is_timed = false, .bytes = size};
+        return (struct trma_move_contest_way){
+            .is_past = true, .is_timed = false, .bytes = size, .size = size};
     }
     trma_move_hint_set(&contest->stage, LOOK);
     trma_move_hint_set(&contest->left, 0);
     return (struct trma_move_contest_way){
-        .is_past = false, .is_timed = true, .bytes = TRMA_MOVE_CONTEST_LEAST};
+        .is_past = false, .is_timed = true, .bytes = trma_move_contest_look_bytes(size), .size = size};
 }
 
 struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *contest, size_t size) {
@@ -79,18 +82,15 @@ struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *co
     if (left > 0) {
         trma_move_hint_set(&contest->left, left - 1);
     }
-    return (struct trma_move_contest_way){.is_past = stage == TRIAL, .is_timed = left == 0, .bytes = size};
-}
-
-static bool is_contested(unsigned pace, uint64_t past) {
-    return past != 0 && pace >= TRMA_MOVE_CONTEST_TIMES * past;
+    return (struct trma_move_contest_way){
+        .is_past = stage == TRIAL, .is_timed = left == 0, .bytes = size, .size = size};
 }
 
 /* One put that lost its processor must not change the way. */
-static void note_through(struct trma_move_contest *contest, unsigned pace, uint64_t past) {
+static void note_through(struct trma_move_contest *contest, unsigned pace, bool is_contested) {
     const unsigned slow = trma_move_hint_get(&contest->slow);
 
-    if (!is_contested(pace, past)) {
+    if (!is_contested) {
         go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
         return;
     }
@@ -104,13 +104,29 @@ static void note_through(struct trma_move_contest *contest, unsigned pace, uint6
     }
 }
 
-void trma_move_contest_note(struct trma_move_contest *contest, uint64_t ticks, size_t size, uint64_t past) {
-    const uint64_t exact = ticks * (64 << 10) / size;
+/* After one that is quick the next put is one, too. */
+static void note_look(struct trma_move_contest *contest, bool is_contested) {
+    const unsigned quick = trma_move_hint_get(&contest->quick) + 1;
+
+    if (is_contested) {
+        go_past(contest);
+    } else if (quick == TRMA_MOVE_CONTEST_QUICK_LOOKS) {
+        go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
+    } else {
+        trma_move_hint_set(&contest->quick, quick);
+        trma_move_hint_set(&contest->stage, PAST);
+    }
+}
+
+void trma_move_contest_note(struct trma_move_contest *contest, const struct trma_move_contest_way *way,
+                            uint64_t ticks, uint64_t past) {
+    const uint64_t exact = ticks * (64 << 10) / way->bytes;
     const unsigned pace = exact < UINT32_MAX / 4 ? (unsigned)exact : UINT32_MAX / 4;
+    const bool is_contested = past != 0 && pace >= trma_move_contest_times(way->size) * past;
 
     switch (trma_move_hint_get(&contest->stage)) {
     case THROUGH:
-        note_through(contest, pace, past);
+        note_through(contest, pace, is_contested);
         break;
     case TRIAL:
         if (pace <= trma_move_hint_get(&contest->pace) / 2) {
@@ -120,11 +136,7 @@ void trma_move_contest_note(struct trma_move_contest *contest, uint64_t ticks, s
         }
         break;
     case LOOK:
-        if (is_contested(pace, past)) {
-            go_past(contest);
-        } else {
-            go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
-        }
+        note_look(contest, is_contested);
         break;
     default: /* another thread has gone past meanwhile */
         break;

@@ -149,7 +149,8 @@ static bool reads(const char *mode) {
 
 static struct bench_task task_of(struct latency *latency, const char *mode) {
     latency->lock_type = strcmp(mode, "lock") == 0 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
-    struct bench_task task = {.context = latency, .run = run_lock, .check = check_passive, .least = 10};
+    struct bench_task task = {
+        .context = latency, .run = run_lock, .check = check_passive, .least = 10, .before = 1};
     if (is_pscw(mode)) {
         latency->transfer.reads = reads(mode);
         task.run = run_pscw;
@@ -277,8 +278,8 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
     if (is_by_hand) {
         begin_hand(&hand, bench, op, size, buffer);
         hand.transfer.reads = reads(mode);
-        task[count] =
-            (struct bench_task){.context = &hand, .run = run_hand, .check = check_hand, .least = 10};
+        task[count] = (struct bench_task){
+            .context = &hand, .run = run_hand, .check = check_hand, .least = 10, .before = 1};
         strcpy(flavour[count++], "exchange");
     } else if (windows > 0 && has_copy_for_limit(bench, mode, op, size)) {
         /* The last window is an allocated one; of this rank's own memory in it nothing else is asked than
@@ -286,8 +287,11 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
         copy = latency[windows - 1].transfer;
         sums = is_copy(op) ? NULL : bench_memory(size);
         transfer_copy(&copy, is_copy(op) ? (uint64_t *)window[windows - 1].base : sums);
-        task[count] = (struct bench_task){
-            .context = &copy, .run = transfer_run_copy, .check = transfer_check_copy, .least = 10};
+        task[count] = (struct bench_task){.context = &copy,
+                                          .run = transfer_run_copy,
+                                          .check = transfer_check_copy,
+                                          .least = 10,
+                                          .before = 1};
         strcpy(flavour[count++], is_copy(op) ? "memcpy" : "update");
     }
     bench_run_in_turns(bench, task, count, samples);

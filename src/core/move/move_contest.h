@@ -48,13 +48,14 @@ enum {
     TRMA_MOVE_CONTEST_SURE = 3,        /* contested puts, one after the other, until the way past is tried */
     TRMA_MOVE_CONTEST_QUICK_LOOKS = 2, /* one after the other, until puts go through again */
     /* Puts until the next one is timed, and until the way past is tried again in vain; bytes that go past
-     * until the next look: of what they and their reading take it takes 1 to 2 hundredths (by hand, Zen 3,
-     * far, and Zen 4, near; of long puts on Zen 4, far, 8). */
+     * until the next look: of what they and their reading take it takes 1 to 2 hundredths, of long puts on
+     * Zen 4, far, 8 (computed from the table). */
     TRMA_MOVE_CONTEST_EVERY = 16,
     TRMA_MOVE_CONTEST_WAIT_IN_VAIN = 1024,
     TRMA_MOVE_CONTEST_BETWEEN_LOOKS = 2 << 20
 };
 
+/* How much of a put of `size` bytes a look is. */
 static inline size_t trma_move_contest_look_bytes(size_t size) {
     return size < 64 << 10 ? TRMA_MOVE_CONTEST_LEAST : 32 << 10;
 }

@@ -41,6 +41,9 @@ SIMULATORS = {
     # Not in place of the processor, but beside it: it looks a few thousand times a second where rank 0 is, once MPI has begun.
     "perf": ["perf", "record", "--quiet", "--freq=4000", "--delay=700", f"--output={PROFILE}"],
 }
+# Before the ranks whose calls are not counted: Intel MPI waits for ever where only some ranks' processors have AVX-512, which
+# valgrind hides.
+ALIKE = ["valgrind", "--tool=none", "--trace-children=yes"]
 ALONE, WITH, LIMIT = "alone", "with", "limit"  # variants; limit: by hand, without MPI
 ITSELF = ("once", "again")  # variants of a host alone that is compared with itself
 
@@ -99,7 +102,8 @@ def command_of(job, with_command, build=BUILD):
     start = [str(MPI_ENV), job.host, "mpiexec", "-n"]
     simulator = SIMULATORS.get(job.under, [])
     if job.under in ("callgrind", "perf"):
-        return [*start, "1", *simulator, *prefix, *program, ":", "-n", str(job.ranks - 1), *prefix, *program]
+        others = ALIKE if job.under == "callgrind" and job.host in PEERS else []
+        return [*start, "1", *simulator, *prefix, *program, ":", "-n", str(job.ranks - 1), *others, *prefix, *program]
     return [*start, str(job.ranks), *simulator, *prefix, *program]
 
 

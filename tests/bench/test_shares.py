@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What is computed from launches: a host against itself, the line for latency and bursts, and what lies elsewhere apart;
-and experiments with other samples or ranks than the suite's."""
+experiments with other samples or ranks than the suite's; and what ranks run under whose instructions are counted."""
 
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
@@ -12,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from best import best_tables  # pylint: disable=wrong-import-position
 from experiments import EXPERIMENTS, adapted, is_adapted, jobs  # pylint: disable=wrong-import-position
 from results import Results  # pylint: disable=wrong-import-position
+from runner import BUILT_WITH, PEERS, Job, command_of  # pylint: disable=wrong-import-position
 from shares import chances  # pylint: disable=wrong-import-position
 from tables import offset_tables  # pylint: disable=wrong-import-position
 
@@ -87,6 +89,32 @@ class Adapted(unittest.TestCase):
         misses = EXPERIMENTS["misses"]  # of several parts
         self.assertEqual(adapted(misses, ranks=[misses.full[0][1]]), misses)
         self.assertEqual(adapted(EXPERIMENTS["rate"], ranks=[4]), EXPERIMENTS["rate"])  # which is of two
+
+
+class Counted(unittest.TestCase):
+    @staticmethod
+    def ranks_of(host, under):
+        """What stands before the program of rank 0, and of the others."""
+        with tempfile.TemporaryDirectory() as build:
+            program = pathlib.Path(build, "mpi", BUILT_WITH.get(host, host), "bench-count")
+            program.parent.mkdir(parents=True)
+            program.touch()
+            command = command_of(Job(host, "alone", "count", ("--mode", "lock"), 2, under=under), "", pathlib.Path(build))
+        parts = " ".join(command).split(" : ")
+        return parts[0], parts[1:]
+
+    def test_a_peer_has_the_same_processor_in_all_ranks(self):
+        first, others = self.ranks_of(PEERS[0], "callgrind")
+        self.assertIn("--tool=callgrind", first)
+        self.assertEqual(len(others), 1)
+        self.assertIn("--tool=none", others[0])
+
+    def test_other_ranks_run_as_they_are(self):
+        for host, under in ((HOST, "callgrind"), (PEERS[0], "perf")):
+            with self.subTest(host=host, under=under):
+                _, others = self.ranks_of(host, under)
+                self.assertEqual(len(others), 1)
+                self.assertNotIn("valgrind", others[0])
 
 
 if __name__ == "__main__":

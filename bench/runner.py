@@ -41,8 +41,8 @@ SIMULATORS = {
     # Not in place of the processor, but beside it: it looks a few thousand times a second where rank 0 is, once MPI has begun.
     "perf": ["perf", "record", "--quiet", "--freq=4000", "--delay=700", f"--output={PROFILE}"],
 }
-# Before the ranks whose calls are not counted: Intel MPI waits for ever where only some ranks' processors have AVX-512, which
-# valgrind hides.
+# Before a peer's ranks whose calls are not counted: Intel MPI waits for ever in its first collectives where valgrind runs only
+# some of its ranks.
 ALIKE = ["valgrind", "--tool=none", "--trace-children=yes"]
 ALONE, WITH, LIMIT = "alone", "with", "limit"  # variants; limit: by hand, without MPI
 ITSELF = ("once", "again")  # variants of a host alone that is compared with itself

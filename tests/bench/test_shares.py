@@ -103,7 +103,7 @@ class Counted(unittest.TestCase):
         parts = " ".join(command).split(" : ")
         return parts[0], parts[1:]
 
-    def test_a_peer_has_the_same_processor_in_all_ranks(self):
+    def test_all_ranks_of_a_peer_run_under_valgrind(self):
         first, others = self.ranks_of(PEERS[0], "callgrind")
         self.assertIn("--tool=callgrind", first)
         self.assertEqual(len(others), 1)

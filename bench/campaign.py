@@ -66,14 +66,17 @@ class Store:
     def get(self, key):
         return self.data["runs"].get(key)
 
-    def put(self, key, job, outcome, fingerprint):
-        """What is kept of another program or library goes: all launches of the job, whatever their arguments were."""
-        outdated = [old for old, run in self.data["runs"].items()
-                    if same_apart_from_launch(job, run["job"]) and not is_current(old, job, run["job"], fingerprint)]
-        for old in outdated:
+    def put(self, key, job, outcome, fingerprint, beside=()):
+        """What is kept of another program or library goes: all launches of the job, whatever their arguments were, and what ran
+        in turns with them, but for the keys in `beside`, which have run in turns with this one: medians over other launches are
+        of other minutes, and not to be compared."""
+        outdated = {old for old, run in self.data["runs"].items()
+                    if same_apart_from_launch(job, run["job"]) and not is_current(old, job, run["job"], fingerprint)}
+        partners = {partner for old in outdated for partner in self.data["runs"][old].get("beside", ())}
+        for old in outdated | (partners - set(beside)) & self.data["runs"].keys():
             del self.data["runs"][old]
         self.data["runs"][key] = {"job": dataclasses.asdict(job), "outcome": dataclasses.asdict(outcome),
-                                  "date": time.strftime("%Y-%m-%d %H:%M:%S %z")}
+                                  "date": time.strftime("%Y-%m-%d %H:%M:%S %z"), "beside": list(beside)}
         self._write()
 
     def forget(self, keys):
@@ -171,7 +174,7 @@ class Campaign:
                 wait_for_quiet(self.quiet_wait_s)
         for job, key in keys.items():
             self.pending.remove(job)
-            self.store.put(key, job, outcomes[job], self.programs.fingerprint)
+            self.store.put(key, job, outcomes[job], self.programs.fingerprint, list(keys.values()))
             self._note_failure(job, outcomes[job])
         return [outcomes[job] for job in jobs]
 

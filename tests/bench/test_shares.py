@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What is computed from launches: a host against itself, the line for latency and bursts, and what lies elsewhere apart;
-experiments with other samples or ranks than the suite's; and what ranks run under whose instructions are counted."""
+experiments with other samples or ranks than the suite's; what ranks run under whose instructions are counted; and which
+launches are kept when one library is replaced."""
 
 import pathlib
 import sys
@@ -11,9 +12,10 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 from best import best_tables  # pylint: disable=wrong-import-position
+from campaign import Store  # pylint: disable=wrong-import-position
 from experiments import EXPERIMENTS, adapted, is_adapted, jobs  # pylint: disable=wrong-import-position
 from results import Results  # pylint: disable=wrong-import-position
-from runner import BUILT_WITH, PEERS, Job, command_of  # pylint: disable=wrong-import-position
+from runner import ALONE, BUILT_WITH, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
 from shares import chances  # pylint: disable=wrong-import-position
 from tables import offset_tables  # pylint: disable=wrong-import-position
 
@@ -115,6 +117,29 @@ class Counted(unittest.TestCase):
                 _, others = self.ranks_of(host, under)
                 self.assertEqual(len(others), 1)
                 self.assertNotIn("valgrind", others[0])
+
+
+class Kept(unittest.TestCase):
+    """Launches 0 and 1 of a host alone and with TrueRMA in turns, then launch 0 again with another library."""
+
+    def test_what_ran_in_turns_goes_together(self):
+        def measure(launch, library):
+            def key_of(job):
+                return f"{job.variant} {job.launch}" + (f" {library}" if job.variant == WITH else "")
+
+            jobs = [Job(HOST, variant, "latency", (), 2, launch=launch) for variant in (ALONE, WITH)]
+            for job in jobs:
+                store.put(key_of(job), job, Outcome("ok", 1.0, 0.0, False, []), key_of, [key_of(one) for one in jobs])
+
+        with tempfile.TemporaryDirectory() as folder:
+            store = Store(pathlib.Path(folder) / "latency.json", {}, keep=False)
+            measure(0, "old")
+            measure(1, "old")
+            self.assertEqual(len(store.data["runs"]), 4)
+            measure(0, "new")
+            self.assertEqual(set(store.data["runs"]), {f"{ALONE} 0", f"{WITH} 0 new"})
+            measure(1, "new")
+            self.assertEqual(len(store.data["runs"]), 4)
 
 
 if __name__ == "__main__":

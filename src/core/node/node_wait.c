@@ -12,10 +12,11 @@ enum {
      * to 0.96 of the time with one, in 1.1 with none; four are better for puts and worse for gets. */
     PAUSES_PER_SPIN = 2,
     /* So many looks after the first come after one pause, on AMD's processors: between two near each other a
-     * word is there and its answer back within 150 ns, three of which two pauses take. Measured (Zen 4,
-     * bench-latency in turns, 8 launches, geometric means of post/start/complete/wait and fences of 8 B to
-     * 64 KiB): in 0.87 of the time, 8 and 64 B in 0.66 to 0.88, but gets of 4 KiB in 1.12 to 1.29; 1.00 while
-     * the processors were far from each other. With one pause before all later looks 0.86 and 1.04. */
+     * word takes 50 to 60 ns, and two pauses take 50. Measured (Zen 4, bench-latency in turns, 8 launches,
+     * geometric means of post/start/complete/wait and fences of 8 B to 64 KiB): in 0.87 of the time, 8 and 64
+     * B in 0.66 to 0.87, but gets of 4 KiB in 1.12 to 1.29, and (5 launches) sums of 2 KiB in 1.12 and 1.23,
+     * puts of 2 KiB in 1.12 and 0.89; 1.00 while the processors were far from each other. With one pause
+     * before all later looks 0.86 and 1.04. */
     LOOKS_SOON_AMD = 2,
     YIELDS_PER_PROGRESS = 8,
     /* When not crowded: with idle cores a yield is a short system call, and waking a sleeper takes some 50 us

@@ -92,25 +92,25 @@ static double misses_of(const struct aggregate *aggregate) {
     return counts ? all : -1;
 }
 
-static void measure(const struct bench *bench, struct aggregate *aggregate, const char *flavour) {
-    static struct bench_samples samples;
-    size_t bytes = (size_t)aggregate->puts * aggregate->size;
-    size_t all = bytes * (size_t)(bench->ranks - 1);
-    aggregate->buffer = bench_memory(bytes);
-    bench_window_make(&aggregate->window, flavour, bench->rank == target ? all : 0, MPI_COMM_WORLD);
-    struct bench_task task = {.context = aggregate,
-                              .open = open_round,
-                              .run = run,
-                              .close = close_round,
-                              .check = check,
-                              .warm = aggregate->window.created,
-                              .together = true};
+/* Makes a window for what `aggregate` is to be; its memory is zeroed. */
+static void begin(struct aggregate *aggregate, const char *flavour) {
+    size_t bytes = (size_t)aggregate->puts * aggregate->size * (size_t)(aggregate->ranks - 1);
+    bench_window_make(&aggregate->window, flavour, aggregate->rank == target ? bytes : 0, MPI_COMM_WORLD);
     aggregate->counter = bench_counter_open();
     aggregate->epochs = 0;
-    bench_run(bench, &task, &samples);
+}
+
+static void end(struct aggregate *aggregate) {
+    if (aggregate->counter >= 0)
+        close(aggregate->counter);
+    bench_window_free(&aggregate->window);
+}
+
+static void emit(const struct bench *bench, const struct aggregate *aggregate, const char *flavour,
+                 struct bench_samples *samples) {
     struct bench_cell cell = {
         .mode = "pscw", .op = "put", .flavour = flavour, .size = (long long)aggregate->size};
-    cell.bytes = (double)all;
+    cell.bytes = (double)aggregate->puts * (double)aggregate->size * (bench->ranks - 1);
     cell.extra[0].name = "others";
     cell.extra[0].value = bench->ranks - 1;
     cell.extra[1].name = "burst";
@@ -120,11 +120,37 @@ static void measure(const struct bench *bench, struct aggregate *aggregate, cons
         cell.extra[2].name = "cache_misses";
         cell.extra[2].value = misses;
     }
-    bench_emit(bench, &cell, &samples, target);
-    if (aggregate->counter >= 0)
-        close(aggregate->counter);
-    bench_window_free(&aggregate->window);
-    free(aggregate->buffer);
+    bench_emit(bench, &cell, samples, target);
+}
+
+/* The flavours in turns, a window of each alive, from one buffer: they are compared. `what` says what they
+ * have in common. */
+static void measure(const struct bench *bench, struct aggregate *what) {
+    static struct bench_samples samples[BENCH_MAX_TURNS];
+    struct aggregate aggregate[BENCH_MAX_TURNS];
+    struct bench_task task[BENCH_MAX_TURNS];
+    char flavour[BENCH_MAX_TURNS][32];
+    int count = 0;
+    what->buffer = bench_memory((size_t)what->puts * what->size);
+    while (count < BENCH_MAX_TURNS &&
+           bench_list_entry(bench->options.flavours, count, flavour[count], sizeof flavour[count])) {
+        aggregate[count] = *what;
+        begin(&aggregate[count], flavour[count]);
+        task[count] = (struct bench_task){.context = &aggregate[count],
+                                          .open = open_round,
+                                          .run = run,
+                                          .close = close_round,
+                                          .check = check,
+                                          .warm = aggregate[count].window.created,
+                                          .together = true};
+        count++;
+    }
+    bench_run_in_turns(bench, task, count, samples);
+    for (int i = 0; i < count; i++) {
+        emit(bench, &aggregate[i], flavour[i], &samples[i]);
+        end(&aggregate[i]);
+    }
+    free(what->buffer);
 }
 
 int main(int argc, char **argv) {
@@ -137,14 +163,11 @@ int main(int argc, char **argv) {
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &hub, &aggregate.targets);
     MPI_Group_excl(world, 1, &hub, &aggregate.origins);
-    char flavour[32];
-    for (int f = 0; bench_list_entry(options->flavours, f, flavour, sizeof flavour); f++) {
-        for (int s = 0; s < options->sizes.count; s++) {
-            for (int v = 0; v < options->values.count; v++) {
-                aggregate.size = (size_t)options->sizes.item[s];
-                aggregate.puts = (int)options->values.item[v];
-                measure(&bench, &aggregate, flavour);
-            }
+    for (int s = 0; s < options->sizes.count; s++) {
+        for (int v = 0; v < options->values.count; v++) {
+            aggregate.size = (size_t)options->sizes.item[s];
+            aggregate.puts = (int)options->values.item[v];
+            measure(&bench, &aggregate);
         }
     }
     MPI_Group_free(&aggregate.targets);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TrueRMA against the best of all MPIs alone on allocated windows, over every experiment in which less time is better."""
 
-from results import FLAVOURS, Table, fits, value_text
+from results import FLAVOURS, Table, fits, share, value_text
 from runner import WITH
 from shares import beside, beside_cells, cells_of, chances, geometric, limit_us, near
 from tables import BY_LOCKS, COPIES, LARGE, MODES, OPERATIONS, size_text
@@ -43,31 +43,32 @@ def best_tables(results, titles):
     one for all by the fastest sample, which other tenants of the machine disturb least, and the cells in which it is more than
     all of it."""
     cells, hosts = cells_of(results, list(titles)), {}
-    for _, _, _, ours in cells:
-        hosts.update(dict.fromkeys(host for host, _ in ours))
+    for cell in cells:
+        hosts.update(dict.fromkeys(host for host, _ in cell.ours))
     columns = [(host, flavour) for host in hosts for flavour, _ in FLAVOURS]
     groups, slower, everything, paired, fastest = {}, [], {}, {}, {}
-    for fields, best, value, ours in cells:
-        shares = {column: ours[column].of() / value.of() for column in columns if column in ours}
+    for cell in cells:
+        fields, value = cell.fields, cell.alone[cell.best]
+        shares = {column: cell.share(column) for column in columns if column in cell.ours}
         group = (fields["bench"], MODES.get(fields.get("mode"), fields.get("mode", "")),
                  OPERATIONS.get(fields.get("op"), ""))
-        for column, share in shares.items():
-            groups.setdefault(group, {}).setdefault(column, []).append(share)
-            everything.setdefault(column, []).append(share)
+        for column, times in shares.items():
+            groups.setdefault(group, {}).setdefault(column, []).append(times)
+            everything.setdefault(column, []).append(times)
             if fields["bench"] in PAIRED:
-                paired.setdefault(column, []).append(share)
-            fastest.setdefault(column, []).append(ours[column].spread("min")[0] / value.spread("min")[0])
-        if any(share > 1 for share in shares.values()):
-            slower.append([name_of(fields), titles[best], value_text(value),
+                paired.setdefault(column, []).append(times)
+            fastest.setdefault(column, []).append(cell.ours[column].spread("min")[0] / value.spread("min")[0])
+        if any(times > 1 for times in shares.values()):
+            slower.append([name_of(fields), titles[cell.best], value_text(value),
                            *(f"{shares[c]:.2f}" if c in shares else "–" for c in columns),
-                           share_by_limits(ours.values(), value), limit_text(results, titles, fields, value),
+                           share_by_limits(cell.ours.values(), value), limit_text(results, titles, fields, value),
                            chance_text(results, titles, fields)])
     rows = [[*group, *(share_text(shares.get(column)) for column in columns)] for group, shares in groups.items()]
     for title, of_columns in ((" and ".join(PAIRED), paired), ("all", everything), ("all, by the fastest samples", fastest)):
         if of_columns:
             rows.append([title, "", "", *(share_text(of_columns.get(column)) for column in columns)])
     head = [f"{titles[host]}: {name}" for host in hosts for flavour, name in FLAVOURS]
-    note = "TrueRMA's time as a share of that of the fastest MPI alone on allocated windows, by host and window"
+    note = "TrueRMA's time as a share of that of the fastest MPI alone on allocated windows, by host and window, median over launches"
     if not cells:
         return []
     return [Table("Against the best MPI alone", f"{note}; geometric mean over the cells, in brackets the worst",
@@ -90,12 +91,12 @@ def hot_tables(results, titles):
         if not near(created) or not near(allocated) or host not in titles:
             continue
         hosts[host] = None
-        share = created.of() / allocated.of()
+        times = share(created, allocated)
         fastest.setdefault(host, []).append(created.spread("min")[0] / allocated.spread("min")[0])
         group = (MODES[fields["mode"]], OPERATIONS[fields["op"]])
-        groups.setdefault(group, {}).setdefault(host, []).append(share)
-        if share > HOT_LIMIT:
-            slower.append([titles[host], name_of(fields), value_text(created), value_text(allocated), f"{share:.2f}"])
+        groups.setdefault(group, {}).setdefault(host, []).append(times)
+        if times > HOT_LIMIT:
+            slower.append([titles[host], name_of(fields), value_text(created), value_text(allocated), f"{times:.2f}"])
     if not groups:
         return []
     rows = [[*group, *(share_text(shares.get(host)) for host in hosts)] for group, shares in groups.items()]
@@ -121,9 +122,9 @@ def beside_rows(results, titles, modes, operations, sizes, text):
 def beside_tables(results, titles):
     """TrueRMA against the limits that were sampled in turns with it."""
     head = ["synchronisation", "operation", "size", *(f"{title}: {name}" for title in titles.values() for _, name in FLAVOURS)]
-    by_hand = beside_rows(results, titles, ["pscw"], COPIES, lambda size: True, lambda share: f"{share:.2f}")
+    by_hand = beside_rows(results, titles, ["pscw"], COPIES, lambda size: True, lambda times: f"{times:.2f}")
     copies, sums = (beside_rows(results, titles, BY_LOCKS, operations, lambda size: size >= LARGE,
-                                lambda share: f"{1 / share:.3f}") for operations in (COPIES, ("accumulate",)))
+                                lambda times: f"{1 / times:.3f}") for operations in (COPIES, ("accumulate",)))
     tables = [Table("Against the exchange by hand", "TrueRMA's time as a multiple of that of a copy, a flag and a poll in memory "
                     "that two processes share, sampled in turns in the same launches; medians over launches", head, by_hand, 3),
               Table("Against memcpy", "bandwidth with TrueRMA, synchronisation included, as a share of that of memcpy within the "

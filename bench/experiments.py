@@ -45,7 +45,7 @@ def _profile(program, mode, op, size, *args):
     return program, 2, ("--mode", mode, "--op", op, "--size", size, *args, "--flavour", "allocate", "--budget-ms", "1500")
 
 
-SKEW = (("skew", 2, ("--budget-ms", "5000", *WARM)),)  # some ten epochs of half a second
+SKEW = (("skew", 2, ("--budget-ms", "2500", *WARM)),)  # some ten epochs of a quarter of a second, and as many before them
 LATENCY = (*(("latency", 2, ("--op", ops, "--mode", mode, *SHORT, *WARM))
              for ops, modes in (("put,get", ("pscw", "fence", "lock", "lock_shared", "lock_all")),
                                 ("accumulate,fetch_and_op,compare_and_swap", ("pscw", "fence", "lock", "lock_all")))

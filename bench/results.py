@@ -91,6 +91,7 @@ class Results:
             return
         self._compare_with_limits(outcome["cells"])
         for cell in outcome["cells"]:
+            cell["launch"] = job.get("launch")
             key = (job["host"], job["variant"], self._identity(cell, job.get("placement", "")))
             value = self.values.setdefault(key, Value(busy=outcome["busy"]))
             if value.busy == outcome["busy"]:
@@ -175,9 +176,20 @@ def value_text(value, otherwise="–"):
     return time_text(value.of(), value.busy, value.far or value.slow)
 
 
+def share(value, other):
+    """What part of the other one's time a value takes. Where they ran in turns, the median over the launches of what it is in each:
+    a machine that is another one in the next launch is so for both."""
+    if value.in_turns and other.in_turns:
+        others = {cell["launch"]: cell["median_us"] for cell in other.launches}
+        parts = [cell["median_us"] / others[cell["launch"]] for cell in value.launches if cell["launch"] in others]
+        if parts:
+            return statistics.median(parts)
+    return value.of() / other.of()
+
+
 def ratio(alone, with_):
     """How many times faster with TrueRMA, or None."""
-    return alone.of() / with_.of() if alone and with_ else None
+    return 1 / share(with_, alone) if alone and with_ else None
 
 
 def ratio_text(alone, with_):

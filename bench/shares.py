@@ -2,10 +2,11 @@
 """How TrueRMA compares, cell by cell: with the best of all MPIs alone on allocated windows, and with the limits that were
 sampled in turns with it."""
 
+import dataclasses
 import math
 import statistics
 
-from results import BESIDE, FLAVOURS, cells_with, fits
+from results import BESIDE, FLAVOURS, cells_with, fits, share
 from runner import ALONE, ITSELF, WITH
 
 TOLD = ("pscw", "fence")  # the synchronisations that tell the target
@@ -17,16 +18,32 @@ def near(value):
     return value is not None and (value.in_turns or not value.far)
 
 
-def best_alone(results, hosts, fields):
-    """The host that takes least time for a cell without TrueRMA, and its value; None where nobody can be compared with."""
-    alone = {host: value for host in hosts if near(value := results.exactly(host, ALONE, fields))}
-    best = min(alone, key=lambda host: alone[host].of(), default=None)
-    return best, alone.get(best)
+@dataclasses.dataclass
+class Cell:
+    """TrueRMA against all MPIs alone."""
+
+    fields: dict
+    alone: dict  # value by host, of those that can be compared with; at least one
+    ours: dict  # TrueRMA's value by host and flavour
+
+    @property
+    def best(self):
+        """The host that takes least time alone, over all launches."""
+        return min(self.alone, key=lambda host: self.alone[host].of())
+
+    def share(self, column):
+        """What part of the best one's time TrueRMA takes. Who that is may be another one in each launch: it is the one that is hardest
+        to beat."""
+        return max(share(self.ours[column], value) for value in self.alone.values())
+
+
+def alone_values(results, hosts, fields):
+    """By host: the values without TrueRMA that can be compared with."""
+    return {host: value for host in hosts if near(value := results.exactly(host, ALONE, fields))}
 
 
 def cells_of(results, hosts):
-    """Per cell: its fields, the best host alone (allocated window) and its value, and TrueRMA's value by host and
-    flavour."""
+    """All that can be compared on allocated windows."""
     cells = []
     seen = dict.fromkeys(identity for _, _, identity in results.values)
     for fields in map(dict, seen):
@@ -34,19 +51,19 @@ def cells_of(results, hosts):
             continue
         if fields.get("mode") == "barrier":
             continue  # not one-sided, and not of a window
-        best, its_value = best_alone(results, hosts, fields)
-        if best is None:
+        alone = alone_values(results, hosts, fields)
+        if not alone:
             continue
         ours = {(host, flavour): value for host in hosts for flavour, _ in FLAVOURS
                 if near(value := results.exactly(host, WITH, dict(fields, flavour=flavour)))}
-        cells.append((fields, best, its_value, ours))
+        cells.append(Cell(fields, alone, ours))
     return cells
 
 
 def allocated_shares(results):
     """TrueRMA's time on an allocated window as a share of that of the best MPI alone: by host, of each cell by its identity."""
-    return {tuple(fields.items()): {host: value.of() / best.of() for (host, flavour), value in ours.items() if flavour == "allocate"}
-            for fields, _, best, ours in cells_of(results, results.hosts())}
+    return {tuple(cell.fields.items()): {host: cell.share((host, flavour)) for host, flavour in cell.ours if flavour == "allocate"}
+            for cell in cells_of(results, results.hosts())}
 
 
 def missed_cells(results, hosts):
@@ -78,7 +95,7 @@ def chances(results, host, fields):
     measured."""
     own = fields if fields["bench"] == "itself" else dict(fields, bench="itself", of=fields["bench"])
     once, again = (results.exactly(host, variant, own) for variant in ITSELF)
-    return once.of() / again.of() if near(once) and near(again) else None
+    return share(once, again) if near(once) and near(again) else None
 
 
 def beside(value):

@@ -145,45 +145,82 @@ static long check(void *context) {
     return wrong;
 }
 
-static void measure(const struct bench *bench, struct sync *sync, const char *flavour) {
-    static struct bench_samples samples;
-    bool fan = strncmp(sync->mode, "fan", 3) == 0;
+static void begin(struct sync *sync, const char *flavour) {
     sync->windows = mode_is(sync, "fan_in_windows") ? sync->ranks - 1 : 1;
     sync->window = calloc((size_t)sync->windows, sizeof *sync->window);
     for (int w = 0; w < sync->windows; w++)
         bench_window_make(&sync->window[w], flavour, 8 * (size_t)sync->ranks, MPI_COMM_WORLD);
     sync->word = 0;
-    /* With more ranks than CPUs the ranks leave a barrier of the host's milliseconds apart: then each epoch
-     * is timed. Not for locks, where one rank does everything, and the clock takes as long as an epoch: there
-     * a sample is long against the others' way to their barrier (samples of 35 us mostly took twice the
-     * fastest one's time) and short against a turn of the scheduler's (some ms). */
-    bool crowded = bench_is_crowded(bench), lock = mode_is(sync, "lock");
-    struct bench_task task = {.context = sync,
-                              .run = run,
-                              .check = check,
-                              .least = fan ? 8 : 1,
-                              .most = crowded && lock ? 16384 : 0,
-                              .each = fan || (crowded && !lock)};
-    if (mode_is(sync, "fence"))
-        task.open = open_fence;
-    bench_run(bench, &task, &samples);
-    if (lock) {
-        for (int i = 0; i < samples.count; i++)
-            samples.us[i] /= sync->ranks - 1;
-    }
-    struct bench_cell cell = {.mode = sync->mode, .op = "none", .flavour = flavour};
-    cell.extra[0].name = "others";
-    cell.extra[0].value = sync->ranks - 1;
-    if (fan)
-        cell.side = is_target(sync) ? "target" : "origin";
-    bench_emit(bench, &cell, &samples, 0);
-    if (fan) {
-        cell.side = mode_is(sync, "fan_out") ? "target" : "origin";
-        bench_emit(bench, &cell, &samples, 1);
-    }
+}
+
+static void end(struct sync *sync) {
     for (int w = 0; w < sync->windows; w++)
         bench_window_free(&sync->window[w]);
     free(sync->window);
+}
+
+static bool is_fan(const struct sync *sync) {
+    return strncmp(sync->mode, "fan", 3) == 0;
+}
+
+/* With more ranks than CPUs the ranks leave a barrier of the host's milliseconds apart: then each epoch is
+ * timed. Not for locks, where one rank does everything, and the clock takes as long as an epoch: there a
+ * sample is long against the others' way to their barrier (samples of 35 us mostly took twice the fastest
+ * one's time) and short against a turn of the scheduler's (some ms). */
+static bool is_each_timed(const struct bench *bench, const struct sync *sync) {
+    return is_fan(sync) || (bench_is_crowded(bench) && !mode_is(sync, "lock"));
+}
+
+static struct bench_task task_of(const struct bench *bench, struct sync *sync) {
+    return (struct bench_task){.context = sync,
+                               .open = mode_is(sync, "fence") ? open_fence : NULL,
+                               .run = run,
+                               .check = check,
+                               .least = is_fan(sync) ? 8 : 1,
+                               .most = bench_is_crowded(bench) && mode_is(sync, "lock") ? 16384 : 0,
+                               .each = is_each_timed(bench, sync)};
+}
+
+static void emit(const struct bench *bench, const struct sync *sync, const char *flavour,
+                 struct bench_samples *samples) {
+    for (int i = 0; i < samples->count && mode_is(sync, "lock"); i++)
+        samples->us[i] /= sync->ranks - 1;
+    struct bench_cell cell = {.mode = sync->mode, .op = "none", .flavour = flavour};
+    cell.extra[0].name = "others";
+    cell.extra[0].value = sync->ranks - 1;
+    if (is_fan(sync))
+        cell.side = is_target(sync) ? "target" : "origin";
+    bench_emit(bench, &cell, samples, 0);
+    if (is_fan(sync)) {
+        cell.side = mode_is(sync, "fan_out") ? "target" : "origin";
+        bench_emit(bench, &cell, samples, 1);
+    }
+}
+
+/* The flavours, a window of each alive, in turns: they are compared. One after the other where each epoch is
+ * a sample. `what` says what they have in common. */
+static void measure(const struct bench *bench, const struct sync *what) {
+    static struct bench_samples samples[BENCH_MAX_TURNS];
+    struct sync sync[BENCH_MAX_TURNS];
+    struct bench_task task[BENCH_MAX_TURNS];
+    char flavour[BENCH_MAX_TURNS][32];
+    const bool is_each = is_each_timed(bench, what);
+    int count = 0;
+    while (count < BENCH_MAX_TURNS &&
+           bench_list_entry(bench->options.flavours, count, flavour[count], sizeof flavour[count])) {
+        sync[count] = *what;
+        begin(&sync[count], flavour[count]);
+        task[count] = task_of(bench, &sync[count]);
+        count++;
+    }
+    if (!is_each)
+        bench_run_in_turns(bench, task, count, samples);
+    for (int i = 0; i < count; i++) {
+        if (is_each)
+            bench_run(bench, &task[i], &samples[i]);
+        emit(bench, &sync[i], flavour[i], &samples[i]);
+        end(&sync[i]);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -195,12 +232,10 @@ int main(int argc, char **argv) {
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &hub, &sync.hub);
     MPI_Group_excl(world, 1, &hub, &sync.others);
-    char mode[32], flavour[32];
+    char mode[32];
     sync.mode = mode;
-    for (int m = 0; bench_list_entry(bench.options.modes, m, mode, sizeof mode); m++) {
-        for (int f = 0; bench_list_entry(bench.options.flavours, f, flavour, sizeof flavour); f++)
-            measure(&bench, &sync, flavour);
-    }
+    for (int m = 0; bench_list_entry(bench.options.modes, m, mode, sizeof mode); m++)
+        measure(&bench, &sync);
     MPI_Group_free(&sync.hub);
     MPI_Group_free(&sync.others);
     MPI_Group_free(&world);

@@ -2,7 +2,7 @@
 """The tables of each experiment, host MPI alone against TrueRMA."""
 
 from experiments import COUNTED_CALLS, COUNTED_EPOCHS, EXPERIMENTS
-from results import FLAVOURS, Table, cells_with, numbers_of, ratio_text, time_text, value_text
+from results import FLAVOURS, Table, cells_with, numbers_of, ratio_text, share, time_text, value_text
 from runner import ALONE, WITH
 from shares import TOLD, allocated_shares, chances
 
@@ -191,7 +191,7 @@ def few_rows(results, host, title):
                 row = [title, name, f"{count:.0f}", size_text(size)]
                 for op in FEW_OPS:
                     alone, ours = results.pair(host, **where, op=op, size=size, puts=count)
-                    row += [value_text(alone), value_text(ours), f"{ours.of() / alone.of():.2f}" if alone and ours else "–"]
+                    row += [value_text(alone), value_text(ours), f"{share(ours, alone):.2f}" if alone and ours else "–"]
                 rows.append(row)
     return rows
 
@@ -219,7 +219,7 @@ def adopt_tables(results, titles):
             for op in ("put", "get"):
                 bare, ours = (results.find(host, WITH, bench="adopt", mode="cma", op=name, size=size)
                               for name in (f"bare_{op}", op))
-                row += [value_text(bare), value_text(ours), f"{ours.of() / bare.of():.2f}" if bare and ours else "–"]
+                row += [value_text(bare), value_text(ours), f"{share(ours, bare):.2f}" if bare and ours else "–"]
             crossing.append(row)
         owner.append(None)
         cost.append(None)

@@ -4,6 +4,7 @@ machine, the others sleep. A virtual machine is another one a second later; so i
 
 import os
 import pathlib
+import random
 import select
 import shutil
 import tempfile
@@ -12,11 +13,26 @@ ARRIVED, SAMPLE, CELL, ENDED = "a.+e"  # what a program says, and what is said o
 WORD_BYTES = 4  # three digits and one of these
 
 
-def next_turn(last, cells, live):
-    """Who is next, after `last`: of the programs that are alive, those that have ended fewest cells, round robin."""
-    fewest = min(cells[number] for number in live)
-    order = sorted(live, key=lambda number: ((number - last - 1) % len(cells)))
-    return next(number for number in order if cells[number] == fewest)
+class Order:
+    """Of so many programs: whose turn is next. Those that are alive and have ended fewest cells have one each, then one each again,
+    every time in another order, as chance has it: what one leaves in the caches and on its way to the memory is what the next
+    one finds, and none is to come after the same one each time."""
+
+    def __init__(self, count, chance=None):
+        self.count = count
+        self.chance = chance or random.Random()
+        self.left = set()  # who has yet to have a turn in this round
+        self.last = None
+
+    def next(self, cells, live):
+        fewest = min(cells[number] for number in live)
+        due = {number for number in live if cells[number] == fewest}
+        if not due & self.left:
+            self.left = set(range(self.count))
+        others = due & self.left - {self.last} or due & self.left
+        self.last = self.chance.choice(sorted(others))
+        self.left.discard(self.last)
+        return self.last
 
 
 class Turns:
@@ -27,6 +43,7 @@ class Turns:
         self.cells = [0] * len(self.ranks)
         self.arrived = [0] * len(self.ranks)
         self.live = set(range(len(self.ranks)))
+        self.order = Order(len(self.ranks))
         self.holder = None
 
     def __enter__(self):
@@ -71,5 +88,5 @@ class Turns:
             self.live.discard(number)
         waiting = self.holder is None and all(self.arrived[n] == self.ranks[n] for n in self.live)
         if self.live and (waiting or (number == self.holder and what != ARRIVED)):
-            self.holder = next_turn(number if self.holder is not None else -1, self.cells, self.live)
+            self.holder = self.order.next(self.cells, self.live)
             os.write(self.turns[self.holder], b"." * self.ranks[self.holder])

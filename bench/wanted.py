@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from machine import from_pypi
 from results import FLAVOURS, Table, cells_with
+from results import share as share_of
 from runner import ALONE, WITH
-from shares import beside_cells, best_alone, cells_of, geometric, limit_us, near
+from shares import Cell, alone_values, beside_cells, cells_of, geometric, limit_us, near
 from tables import BY_LOCKS, COPIES, LARGE
 
 
@@ -59,8 +60,7 @@ def pairs(measured, column, peer, **wanted):
 def shares(**wanted):
     """TrueRMA's time as a share of the best MPI's."""
     def numbers(measured, column):
-        return [ours[column].of() / best.of() for fields, _, best, ours in measured.cells
-                if wanted.items() <= fields.items() and column in ours]
+        return [cell.share(column) for cell in measured.cells if wanted.items() <= cell.fields.items() and column in cell.ours]
     return numbers
 
 
@@ -74,8 +74,8 @@ def speeds(**wanted):
 def shares_by_hand(**wanted):
     """The time by hand, or within one process, as a share of the best MPI's, where it was measured."""
     def numbers(measured):
-        limits = ((limit_us(measured.results, measured.hosts, fields), best) for fields, _, best, _ in measured.cells
-                  if wanted.items() <= fields.items())
+        limits = ((limit_us(measured.results, measured.hosts, cell.fields), cell.alone[cell.best]) for cell in measured.cells
+                  if wanted.items() <= cell.fields.items())
         return [limit / best.of() for limit, best in limits if limit]
     return numbers
 
@@ -107,7 +107,7 @@ def own_speeds(smallest, largest):
             inside = smallest <= fields["size"] <= largest
             return measured.results.exactly(column[0], ALONE, fields) if inside else None
         found = pairs(measured, column, alone, bench="latency", flavour="create")
-        return [created.of() / ours.of() for created, ours in found]
+        return [1 / share_of(ours, created) for created, ours in found]
     return numbers
 
 
@@ -126,10 +126,12 @@ def overlaps_by_hand(measured):
 
 
 def skew_shares(measured, column):
-    def best(fields):
-        return best_alone(measured.results, measured.hosts, fields)[1]
-    found = pairs(measured, column, best, bench="skew", side="origin", flavour="allocate", n=512)
-    return [ours.of() / alone.of() for alone, ours in found]
+    def ours(fields):
+        return measured.results.exactly(column[0], WITH, dict(fields, flavour=column[1]))
+    cells = (Cell(fields, alone_values(measured.results, measured.hosts, fields), {column: value})
+             for fields in cells_with(measured.results, bench="skew", side="origin", flavour="allocate", n=512)
+             if near(value := ours(fields)))
+    return [cell.share(column) for cell in cells if cell.alone]
 
 
 def making_us(measured, column):

@@ -14,9 +14,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from best import best_tables  # pylint: disable=wrong-import-position
 from campaign import Store  # pylint: disable=wrong-import-position
 from experiments import EXPERIMENTS, adapted, is_adapted, jobs  # pylint: disable=wrong-import-position
-from results import Results  # pylint: disable=wrong-import-position
+from results import Results, share  # pylint: disable=wrong-import-position
 from runner import ALONE, BUILT_WITH, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
-from shares import chances  # pylint: disable=wrong-import-position
+from shares import cells_of, chances  # pylint: disable=wrong-import-position
 from tables import offset_tables  # pylint: disable=wrong-import-position
 
 HOST = "some-host"
@@ -25,10 +25,10 @@ BURST = {"bench": "rate", "mode": "lock_all", "op": "put", "flavour": "allocate"
 CROWD = {"bench": "contend", "mode": "same", "op": "fetch_and_op", "flavour": "allocate", "others": 2}
 
 
-def run(variant, fields, us):
+def run(variant, fields, us, launch=0, host=HOST):
     """A stored launch of one cell."""
     cell = dict(fields, median_us=us, min=us, in_turns=1)
-    return {"job": {"host": HOST, "variant": variant, "program": fields["bench"]},
+    return {"job": {"host": host, "variant": variant, "program": fields["bench"], "launch": launch},
             "outcome": {"status": "ok", "busy": False, "cells": [cell]}}
 
 
@@ -46,6 +46,27 @@ class Shares(unittest.TestCase):
         rows = {row[0]: row[-1] for row in best_tables(Results(runs), {HOST: "Some MPI"})[0].rows}
         self.assertEqual(rows["latency and rate"], "0.50 (1.00)")
         self.assertEqual(rows["all"], "0.25 (1.00)")
+
+    def test_launch_by_launch(self):
+        times = [(1.0, 2.0), (8.0, 10.0), (9.0, 10.0), (9.0, None)]  # CPUs near each other, far, far; one that the host has not
+        runs = [run(variant, TRANSFER, us, launch) for launch, both in enumerate(times)
+                for variant, us in zip((WITH, ALONE), both) if us]
+        results = Results(runs)
+        ours, alone = (results.exactly(HOST, variant, TRANSFER) for variant in (WITH, ALONE))
+        self.assertEqual(share(ours, alone), 0.8)
+        self.assertEqual(share(alone, ours), 1.25)
+        for stored in runs:
+            stored["outcome"]["cells"][0].update(in_turns=0)
+        results = Results(runs)
+        ours, alone = (results.exactly(HOST, variant, TRANSFER) for variant in (WITH, ALONE))
+        self.assertEqual(share(ours, alone), 0.85)  # of the medians
+
+    def test_against_the_one_that_is_hardest_to_beat(self):
+        times = ((HOST, WITH, (3.0, 6.0, 3.0)), ("a", ALONE, (4.0, 12.0, 6.0)), ("b", ALONE, (3.75, 8.0, 12.0)))
+        runs = [run(variant, TRANSFER, us, launch, host) for host, variant, all_us in times for launch, us in enumerate(all_us)]
+        cell, = cells_of(Results(runs), [HOST, "a", "b"])
+        self.assertEqual(cell.best, "a")
+        self.assertEqual(cell.share((HOST, "allocate")), 0.75)
 
     def test_no_line_of_what_was_not_measured(self):
         runs = [run("alone", CROWD, 2.0), run("with", CROWD, 1.0)]

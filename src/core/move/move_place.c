@@ -16,6 +16,7 @@ struct trma_move_place {
     atomic_uint chosen;     /* the way that took less the last time */
     atomic_uint looked;     /* its pace when it was chosen, or seen to be the faster one again */
     atomic_uint left;       /* runs until the other one is tried */
+    atomic_uint most_left;  /* what it may be at most after the next look */
     atomic_uint used;       /* the number of the last run that began here */
     atomic_uint same;       /* runs before, at most SETTLED, that took the same way as the one under way */
 };
@@ -82,6 +83,7 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
         trma_move_hint_set(&place->chosen, THROUGH);
         trma_move_hint_set(&place->looked, 0);
         trma_move_hint_set(&place->left, 0);
+        trma_move_hint_set(&place->most_left, TRMA_MOVE_PLACE_WAIT_FIRST);
         trma_move_hint_set(&place->same, 0);
         note_use(place);
     }
@@ -116,16 +118,32 @@ static bool has_slowed(const struct trma_move_place *place, enum way way) {
            (uint64_t)trma_move_hint_get(&place->looked) * 5;
 }
 
+/* The next look is the later, the more of them have found the same. */
+static void await_look(struct trma_move_place *place, enum way best) {
+    const unsigned runs = patience(place, best);
+    const unsigned most = trma_move_hint_get(&place->most_left);
+
+    trma_move_hint_set(&place->chosen, best);
+    trma_move_hint_set(&place->looked, trma_move_hint_get(&place->pace[best]));
+    trma_move_hint_set(&place->left, runs < most ? runs : most);
+    if (most < TRMA_MOVE_PLACE_WAIT_MOST) {
+        trma_move_hint_set(&place->most_left, most * TRMA_MOVE_PLACE_WAIT_GROWTH);
+    }
+}
+
 static enum way choose(struct trma_move_place *place, enum way way) {
     const enum way best = faster(place);
 
     if (trma_move_hint_get(&place->same) < SETTLED || trma_move_hint_get(&place->pace[way]) == 0) {
         return way; /* not measured yet */
     }
-    if (best != (enum way)trma_move_hint_get(&place->chosen) || best != way) {
-        trma_move_hint_set(&place->chosen, best);
-        trma_move_hint_set(&place->looked, trma_move_hint_get(&place->pace[best]));
-        trma_move_hint_set(&place->left, patience(place, best));
+    if (best != (enum way)trma_move_hint_get(&place->chosen)) {
+        trma_move_hint_set(&place->most_left, TRMA_MOVE_PLACE_WAIT_FIRST);
+        await_look(place, best);
+        return best;
+    }
+    if (best != way) {
+        await_look(place, best);
         return best;
     }
     const unsigned left = trma_move_hint_get(&place->left);

@@ -16,7 +16,7 @@
  * The other way is looked at again when the chosen one has become slower, and after some runs: the more of
  * them, the longer the other one takes. A look is three runs that way, so what they take longer stays below a
  * hundredth of all, if that way takes at most four times the time; that who comes back finds the cache cold
- * is not counted, but happens at most once in so many runs as there are at least. Measured (by bench-rate in
+ * is not counted, nor are the four early looks of the first 700 runs. Measured (by bench-rate in
  * turns, Intel Xeon, 480 MiB of last cache, bursts of 32 times 256 KiB): with looks at most 64 runs apart,
  * and one place for each pair to fall into, they took 1.02 to 1.14 times as long as without any.
  *

@@ -183,7 +183,7 @@ def wanted_tables(results, titles):
                         figure.text(figure.by_hand(measured) if figure.by_hand else [])] for figure in FIGURES]
     if all(text == "–" for row in rows if row for text in row[2:]):
         return []
-    return [Table("The figures that were set", "best MPI: in each cell the fastest of all alone on allocated windows; of figures "
+    return [Table("The figures that were set", "best MPI: in each cell that of all alone on allocated windows by which TrueRMA's share is the highest, median over launches; of figures "
                   "for several cells the worst one, the median, and how many meet the figure; what was not measured in turns, and only while the "
                   "machine's two CPUs were far from each other, is not compared (but for overlap); last, the same by hand or within one process, where that was "
                   "measured (by post, with large transfers by locks, in turns; of fences that of post, at another time; of fetch_and_op, "

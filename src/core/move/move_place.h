@@ -41,7 +41,7 @@ enum {
     TRMA_MOVE_PLACE_EIGHTHS = 7, /* past the cache when that takes less than so much of the way through */
     /* Runs until the other way is looked at again. At most FIRST after a change, GROWTH times as many after
      * each look that finds the same: what was measured once, right after the memory was first touched or
-     * while other processes used the caches, is often wrong. LEAST and so many more for each time of the
+     * while other processes used the caches, may be wrong. LEAST and so many more for each time of the
      * chosen one's that it took longer by, and MOST, are the most that it grows to. */
     TRMA_MOVE_PLACE_WAIT_FIRST = 8,
     TRMA_MOVE_PLACE_WAIT_GROWTH = 4,

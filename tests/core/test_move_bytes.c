@@ -162,6 +162,71 @@ static void shorter_runs_are_copied(void **state) {
     check_run(2);
 }
 
+/* A put of `size` bytes that a core far away has made slow, for all that is known; whether it was a look. */
+static bool note_contested(struct trma_move_contest *contest, size_t size) {
+    enum { OWN = 1000 };
+    const struct trma_move_contest_way way = trma_move_contest_take(contest, size);
+    if (way.is_timed) {
+        trma_move_contest_note(contest, &way, (way.is_past ? OWN : 9 * OWN) * way.bytes / (64 << 10), OWN);
+    }
+    return way.bytes < size;
+}
+
+/* The next put there goes past the caches, or is a look. */
+static struct trma_move_contest *contest_of(const unsigned char *to, bool is_look) {
+    struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
+    while (!note_contested(contest, 2 * TRMA_MOVE_CONTEST_LEAST)) {
+    }
+    for (int i = 1; is_look && i < TRMA_MOVE_CONTEST_BETWEEN_LOOKS / TRMA_MOVE_CONTEST_LEAST; i++) {
+        assert_false(note_contested(contest, TRMA_MOVE_CONTEST_LEAST));
+    }
+    return contest;
+}
+
+/* Runs that nothing is known of, whose pieces are not looked at much. */
+static void pieces_go_on(void **state) {
+    const size_t sizes[] = {TRMA_MOVE_MIDDLE_MOST + 1, 20000, 65536 + 13, 65536, 300001};
+    const size_t room = 600000;
+    unsigned char *from = make_numbered(room);
+    unsigned char *to = malloc(room);
+
+    (void)state;
+    assert_non_null(to);
+    for (size_t beside = 1; beside < 2 * MARGIN; beside++) {
+        const bool is_put = beside % 3 != 0;
+        size_t end = beside;
+        if (is_put && beside % 2 == 0) { /* some of them find their lines contested */
+            (void)contest_of(to + beside + TRMA_MOVE_CONTEST_PART, beside % 4 == 0);
+        }
+        memset(to, GUARD, room);
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            (is_put ? trma_move_copy_bytes : trma_move_fetch_bytes)(to + end, from + end + MARGIN, sizes[i]);
+            end += sizes[i];
+            assert_int_equal(to[end], GUARD);
+        }
+        assert_int_equal(to[beside - 1], GUARD);
+        assert_memory_equal(to + beside, from + beside + MARGIN, end - beside);
+    }
+    free(from);
+    free(to);
+}
+
+/* A piece that overlaps what it is copied from is moved, also where it goes on. */
+static void a_run_may_come_to_overlap(void **state) {
+    enum { SIZE = 65536, DISTANCE = 3 * SIZE / 2 };
+    unsigned char *bytes = make_numbered((size_t)5 * SIZE);
+    unsigned char *moved = make_numbered((size_t)5 * SIZE);
+
+    (void)state;
+    memmove(moved + DISTANCE, moved, SIZE);
+    memmove(moved + DISTANCE + SIZE, moved + SIZE, (size_t)2 * SIZE);
+    trma_move_copy_bytes(bytes + DISTANCE, bytes, SIZE);
+    trma_move_copy_bytes(bytes + DISTANCE + SIZE, bytes + SIZE, (size_t)2 * SIZE);
+    assert_memory_equal(bytes, moved, (size_t)5 * SIZE);
+    free(bytes);
+    free(moved);
+}
+
 static void check_large_overlap(size_t size) {
     const size_t distances[] = {0, 1, 63, 200, 4096, size - 300, size - 77, size - 1, size, size + 1};
     unsigned char *bytes = malloc(3 * size);
@@ -230,27 +295,6 @@ static void middle_ones_are_put(void **state) {
     }
 }
 
-/* A put of `size` bytes that a core far away has made slow, for all that is known; whether it was a look. */
-static bool note_contested(struct trma_move_contest *contest, size_t size) {
-    enum { OWN = 1000 };
-    const struct trma_move_contest_way way = trma_move_contest_take(contest, size);
-    if (way.is_timed) {
-        trma_move_contest_note(contest, &way, (way.is_past ? OWN : 9 * OWN) * way.bytes / (64 << 10), OWN);
-    }
-    return way.bytes < size;
-}
-
-/* The next put there goes past the caches, or is a look. */
-static struct trma_move_contest *contest_of(const unsigned char *to, bool is_look) {
-    struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
-    while (!note_contested(contest, 2 * TRMA_MOVE_CONTEST_LEAST)) {
-    }
-    for (int i = 1; is_look && i < TRMA_MOVE_CONTEST_BETWEEN_LOOKS / TRMA_MOVE_CONTEST_LEAST; i++) {
-        assert_false(note_contested(contest, TRMA_MOVE_CONTEST_LEAST));
-    }
-    return contest;
-}
-
 static void contested_ones_are_put(void **state) {
     /* Shorter ones are not asked about where the library copies them. */
     const size_t least = trma_move_library_most < TRMA_MOVE_CONTEST_LEAST ? TRMA_MOVE_CONTEST_LEAST
@@ -295,11 +339,18 @@ static bool has_vectors(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claims_change_nothing),     cmocka_unit_test(every_size_is_copied),
-        cmocka_unit_test(every_alignment_is_copied), cmocka_unit_test(overlapping_sides_are_moved),
-        cmocka_unit_test(middle_ones_are_put),       cmocka_unit_test(contested_ones_are_put),
-        cmocka_unit_test(large_ones_are_copied),     cmocka_unit_test(runs_are_copied),
-        cmocka_unit_test(shorter_runs_are_copied),   cmocka_unit_test(large_sides_that_overlap_are_moved),
+        cmocka_unit_test(claims_change_nothing),
+        cmocka_unit_test(every_size_is_copied),
+        cmocka_unit_test(every_alignment_is_copied),
+        cmocka_unit_test(overlapping_sides_are_moved),
+        cmocka_unit_test(middle_ones_are_put),
+        cmocka_unit_test(contested_ones_are_put),
+        cmocka_unit_test(large_ones_are_copied),
+        cmocka_unit_test(runs_are_copied),
+        cmocka_unit_test(shorter_runs_are_copied),
+        cmocka_unit_test(large_sides_that_overlap_are_moved),
+        cmocka_unit_test(pieces_go_on),
+        cmocka_unit_test(a_run_may_come_to_overlap),
     };
     /* As any processor does it, and as AMD's do. */
     trma_move_library_most = TRMA_MOVE_FIRST_CACHE;

@@ -119,12 +119,40 @@ static void test_unknown_cache(void **state) {
     break_off();
 }
 
+static bool goes_on(size_t to, size_t from) {
+    return trma_move_stream_goes_on((void *)(uintptr_t)to, (void *)(uintptr_t)from, PIECE);
+}
+
+/* The short look is true as long as the run under way is neither long nor known, and notes the piece. */
+static void test_what_goes_on(void **state) {
+    enum { TO = 40 * FAR_AWAY, FROM = 50 * FAR_AWAY };
+
+    (void)state;
+    assert_false(goes_on(TO, FROM));
+    assert_false(take(TO, FROM));
+    assert_false(goes_on(TO, FROM));
+    assert_false(goes_on(TO, FROM + PIECE));
+    assert_false(goes_on(TO + PIECE, FROM));
+    assert_true(goes_on(TO + PIECE, FROM + PIECE));
+    assert_false(goes_on(TO + PIECE, FROM + PIECE));
+    assert_true(goes_on(TO + 2 * PIECE, FROM + 2 * PIECE));
+    assert_true(goes_on(TO + 3 * PIECE, FROM + 3 * PIECE));
+    assert_false(goes_on(TO + 4 * PIECE, FROM + 4 * PIECE)); /* the one that makes it long */
+    assert_true(take(TO + 4 * PIECE, FROM + 4 * PIECE));
+    assert_false(goes_on(TO + 5 * PIECE, FROM + 5 * PIECE));
+    /* As it was long, the next one there must be looked at. */
+    break_off();
+    assert_true(take(TO, FROM));
+    assert_false(goes_on(TO + PIECE, FROM + PIECE));
+    break_off();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_run_grows_long), cmocka_unit_test(test_a_run_is_known),
         cmocka_unit_test(test_runs_are_known),   cmocka_unit_test(test_a_side_is_another),
         cmocka_unit_test(test_one_side_stands),  cmocka_unit_test(test_one_long_copy),
-        cmocka_unit_test(test_unknown_cache),
+        cmocka_unit_test(test_unknown_cache),    cmocka_unit_test(test_what_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

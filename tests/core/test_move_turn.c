@@ -60,6 +60,21 @@ static void test_the_next_bytes(void **state) {
     assert_true(is_turned_at(SIZE));
 }
 
+/* Others went on from the first ones, unseen: what comes back to those finds the last of them. */
+static void test_others_went_on(void **state) {
+    (void)state;
+    (void)is_turned_at((size_t)4 * SIZE);
+    assert_true(is_turned_at(0));
+    for (int time = 0; time < 3; time++) {
+        trma_move_turn_went_on();
+        assert_false(is_turned_at(0));
+    }
+    assert_true(is_turned_at(0));
+    trma_move_turn_went_on();
+    assert_true(is_turned_at((size_t)4 * SIZE));
+    assert_false(is_turned_at((size_t)4 * SIZE));
+}
+
 /* They leave no trace either. */
 static void test_small_ones(void **state) {
     (void)state;
@@ -112,6 +127,7 @@ int main(void) {
         cmocka_unit_test(test_another_source), cmocka_unit_test(test_the_same_source),
         cmocka_unit_test(test_the_next_bytes), cmocka_unit_test(test_small_ones),
         cmocka_unit_test(test_ends),           cmocka_unit_test(test_large_ends),
+        cmocka_unit_test(test_others_went_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,6 +156,99 @@ static void test_deferred(void **state) {
     play_run(2, play_deferred);
 }
 
+enum { MANY = 200 };
+
+/* Two elements with a hole between them: no stretch of bytes. */
+static struct trma_layout *make_apart(void) {
+    struct trma_layout *element = NULL;
+    struct trma_layout *apart = NULL;
+
+    CHECK(trma_move_layout_make_element(TRMA_ELEMENT_INT64, &element) == TRMA_OK);
+    CHECK(trma_move_layout_make_vector(2, 1, 2 * sizeof(int64_t), element, &apart) == TRMA_OK);
+    trma_move_layout_release(element);
+    return apart;
+}
+
+/* One element, behind another one that is left out. */
+static struct trma_layout *make_behind(void) {
+    static const size_t one = 1;
+    static const ptrdiff_t behind = sizeof(int64_t);
+    struct trma_layout *element = NULL;
+    struct trma_layout *layout = NULL;
+
+    CHECK(trma_move_layout_make_element(TRMA_ELEMENT_INT64, &element) == TRMA_OK);
+    CHECK(trma_move_layout_make_struct(1, &one, &behind, (const struct trma_layout *const *)&element,
+                                       &layout) == TRMA_OK);
+    trma_move_layout_release(element);
+    return layout;
+}
+
+/*
+ * Many more than are remembered together, stretches of bytes and others by turns: MANY puts of one element,
+ * now and then of two apart, or with a datatype that begins behind its buffer; then gets of what was there.
+ */
+static void defer_many(struct actor *actor, enum play_memory kind) {
+    static const uint32_t zero = 0;
+    static const uint32_t one = 1;
+    struct stage_window window = window_open(actor, kind, 2 * (MANY + 4), plain);
+    struct trma_layout *layouts[] = {make_apart(), make_behind()};
+
+    if (actor->me == 1) {
+        int64_t out[MANY + 4];
+        int64_t back[MANY] = {0};
+        struct trma_window *core = window.core;
+
+        CHECK(trma_win_start(core, &zero, 1) == TRMA_OK);
+        for (int64_t i = 0; i < MANY + 4; i++) {
+            out[i] = value_of(1, i, 1);
+        }
+        for (int64_t i = 0; i < MANY; i++) {
+            if (i % 40 < 38) {
+                CHECK(window_put(core, 0, i, &out[i], 1) == TRMA_OK);
+                continue;
+            }
+            struct trma_rma put = {
+                .kind = TRMA_COUNT_PUT,
+                .origin = {layouts[i % 2], (uintptr_t)&out[i - i % 2], 1},
+                .place = {layouts[i % 2], core->targets[0].base + 8 * (uintptr_t)(i - i % 2), 1}};
+            CHECK(trma_win_operation_issue(core, &put) == TRMA_OK);
+        }
+        for (int64_t i = 0; i < MANY; i++) {
+            CHECK(window_get(core, 0, MANY + 4 + i, &back[i], 1) == TRMA_OK);
+        }
+        scene_add(actor->scene, 0, 1);
+        CHECK(trma_win_complete(core) == TRMA_OK);
+        for (int64_t i = 0; i < MANY; i++) {
+            CHECK(back[i] == value_of(0, i, 2));
+        }
+        CHECK(core->targets[0].first_deferred == NULL && core->targets[0].last_deferred == NULL);
+    } else if (actor->me == 0) {
+        scene_await(actor->scene, 0, scene_add(actor->scene, 1, 1));
+        for (int64_t i = 0; i < MANY; i++) {
+            CHECK(window.memory[i] == 0);
+            window.memory[MANY + 4 + i] = value_of(0, i, 2);
+        }
+        CHECK(trma_win_post(window.core, &one, 1) == TRMA_OK);
+        CHECK(trma_win_wait(window.core) == TRMA_OK);
+        for (int64_t i = 0; i < MANY; i++) {
+            CHECK(window.memory[i] == value_of(1, i, 1));
+        }
+    }
+    trma_move_layout_release(layouts[0]);
+    trma_move_layout_release(layouts[1]);
+    window_close(actor, &window);
+}
+
+static void play_many_deferred(struct actor *actor) {
+    defer_many(actor, PLAY_MAPPED);
+    defer_many(actor, PLAY_PRIVATE);
+}
+
+static void test_many_deferred(void **state) {
+    (void)state;
+    play_run(2, play_many_deferred);
+}
+
 /* What comes first in an epoch whose target had posted by start. */
 enum first_call {
     FIRST_NONE,
@@ -444,10 +537,11 @@ static void test_dead_peers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchange),     cmocka_unit_test(test_deferred),
-        cmocka_unit_test(test_late_target),  cmocka_unit_test(test_run_ahead),
-        cmocka_unit_test(test_wraps_around), cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_dead_peers),   cmocka_unit_test(test_posted),
+        cmocka_unit_test(test_exchange),      cmocka_unit_test(test_deferred),
+        cmocka_unit_test(test_late_target),   cmocka_unit_test(test_run_ahead),
+        cmocka_unit_test(test_wraps_around),  cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_dead_peers),    cmocka_unit_test(test_posted),
+        cmocka_unit_test(test_many_deferred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,9 +324,26 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
     }
 }
 
+/* Whether it goes on with a run as plain as most are; such copies go onward, as their runs do. */
+static bool goes_on(const void *to, const void *from, size_t size) {
+    return trma_move_goes_there_and_back() && size < TRMA_MOVE_CONTEST_LESS_THAN &&
+           !overlap(to, from, size) && trma_move_stream_goes_on(to, from, size);
+}
+
+static void copy_onward(void *to, const void *from, size_t size) {
+    trma_move_turn_went_on();
+    copy_onward_by_32(to, from, size);
+}
+
 void trma_move_copy_long(void *to, const void *from, size_t size) {
     if (size > TRMA_MOVE_MIDDLE_MOST) {
-        copy_long(to, from, size, choose_for(size), true);
+        if (!goes_on(to, from, size)) {
+            copy_long(to, from, size, choose_for(size), true);
+        } else if (trma_move_contest_pass((uintptr_t)to)) {
+            copy_onward(to, from, size);
+        } else {
+            put_contested(to, from, size);
+        }
     } else if (size < TRMA_MOVE_CONTEST_LEAST || trma_move_contest_pass((uintptr_t)to) ||
                overlap(to, from, size)) {
         trma_move_copy_middle(to, from, size);
@@ -346,5 +363,9 @@ static void copy_ended_by_vectors(void *to, const void *from, size_t size) {
 }
 
 void trma_move_fetch_long(void *to, const void *from, size_t size) {
-    copy_long(to, from, size, copy_ended_by_vectors, false);
+    if (goes_on(to, from, size)) {
+        copy_onward(to, from, size);
+    } else {
+        copy_long(to, from, size, copy_ended_by_vectors, false);
+    }
 }

@@ -173,10 +173,8 @@ bool trma_move_place_begin(struct trma_move_place *place) {
     return way == PAST;
 }
 
-bool trma_move_place_is_usual(const struct trma_move_place *place, uint64_t ticks, size_t bytes) {
-    const uint64_t known = trma_move_hint_get(&place->pace[trma_move_hint_get(&place->way)]);
-
-    return known == 0 || ticks * (64 << 10) / bytes < 4 * known;
+uint64_t trma_move_place_usual_below(const struct trma_move_place *place) {
+    return 4 * (uint64_t)trma_move_hint_get(&place->pace[trma_move_hint_get(&place->way)]);
 }
 
 /* A run that was cold by chance, or lost its processor, must not change the way; but of the one that is only

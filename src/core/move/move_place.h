@@ -62,14 +62,14 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from);
 bool trma_move_place_begin(struct trma_move_place *place);
 
 /*
- * Whether `bytes`, at least 1, that took so many ticks by the way of the run under way took less than four
- * times what runs by that way do; true where that is not known. Where processes share a core, a piece of a
- * run now and then waits for its turn, and a few of these made the way look slower, and the other one worth a
- * look. Measured (bench-aggregate of 512 KiB, AMD EPYC, Zen 3, 3 and 8 members on 2 cores, 4 to 5 launches in
- * turns): runs without such pieces, where they are the smaller part, take 0.99 and 0.98 of the time on Open
- * MPI, 0.94 and 0.94 on MPICH.
+ * Pieces of the run under way that take less than so many ticks for 64 KiB are usual: four times what runs by
+ * its way take; 0 where that is not known. Where processes share a core, a piece of a run now and then waits
+ * for its turn, and a few of these made the way look slower, and the other one worth a look. Measured
+ * (bench-aggregate of 512 KiB, AMD EPYC, Zen 3, 3 and 8 members on 2 cores, 4 to 5 launches in turns): runs
+ * without such pieces, where they are the smaller part, take 0.99 and 0.98 of the time on Open MPI, 0.94 and
+ * 0.94 on MPICH.
  */
-bool trma_move_place_is_usual(const struct trma_move_place *place, uint64_t ticks, size_t bytes);
+uint64_t trma_move_place_usual_below(const struct trma_move_place *place);
 
 /*
  * The run that begins there has come to its end. `is_long`: too long for the cache, whatever it takes; so

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "move_stream.h"
 
+#include <stdalign.h>
 #include <stdatomic.h>
 
 #include "move_place.h"
@@ -11,11 +12,13 @@ struct sides {
     atomic_uintptr_t from;
 };
 
-/* The run under way. */
+/* The run under way. A long piece leaves nothing of it in the first cache, and often not in the second: what
+ * the next one needs is one line, two where it is timed. */
 static struct {
-    struct sides begin;
-    struct sides next;
+    alignas(64) struct sides next;
     atomic_size_t length;
+    atomic_size_t plain_below; /* shorter than so many bytes it is neither timed nor past the cache */
+    struct sides begin;
     _Atomic(struct trma_move_place *) place; /* NULL: none is kept of where it began */
     atomic_bool is_past;                     /* from its begin on */
     /* What was noted so far, and of it what did not take much longer than runs that begin there usually do.
@@ -24,6 +27,7 @@ static struct {
         _Atomic uint64_t ticks;
         atomic_size_t bytes;
     } all, usual;
+    _Atomic uint64_t usual_below; /* ticks for 64 KiB; 0: not known */
 } run;
 
 /* Relaxed, all: no more than hints. */
@@ -58,12 +62,15 @@ static void end_run(size_t length, size_t least) {
     }
 }
 
-static void begin_run(uintptr_t to, uintptr_t from) {
+static void begin_run(uintptr_t to, uintptr_t from, size_t least) {
     struct trma_move_place *place = trma_move_place_find(to, from);
 
     put_at(&run.begin, to, from);
     atomic_store_explicit(&run.place, place, memory_order_relaxed);
+    atomic_store_explicit(&run.plain_below, place ? 0 : least, memory_order_relaxed);
     atomic_store_explicit(&run.is_past, place && trma_move_place_begin(place), memory_order_relaxed);
+    atomic_store_explicit(&run.usual_below, place ? trma_move_place_usual_below(place) : 0,
+                          memory_order_relaxed);
     atomic_store_explicit(&run.all.ticks, 0, memory_order_relaxed);
     atomic_store_explicit(&run.all.bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&run.usual.ticks, 0, memory_order_relaxed);
@@ -83,7 +90,7 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
         length += size;
     } else {
         end_run(length, least);
-        begin_run(to_begin, from_begin);
+        begin_run(to_begin, from_begin, least);
         length = size;
     }
     put_at(&run.next, to_begin + size, from_begin + size);
@@ -94,6 +101,20 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
     };
 }
 
+bool trma_move_stream_goes_on(const void *to, const void *from, size_t size) {
+    const uintptr_t to_begin = (uintptr_t)to;
+    const uintptr_t from_begin = (uintptr_t)from;
+    const size_t length = atomic_load_explicit(&run.length, memory_order_relaxed) + size;
+
+    if (!are_at(&run.next, to_begin, from_begin) ||
+        length >= atomic_load_explicit(&run.plain_below, memory_order_relaxed)) {
+        return false;
+    }
+    put_at(&run.next, to_begin + size, from_begin + size);
+    atomic_store_explicit(&run.length, length, memory_order_relaxed);
+    return true;
+}
+
 static void add(_Atomic uint64_t *ticks, atomic_size_t *bytes, uint64_t more_ticks, size_t more_bytes) {
     atomic_store_explicit(ticks, atomic_load_explicit(ticks, memory_order_relaxed) + more_ticks,
                           memory_order_relaxed);
@@ -102,10 +123,10 @@ static void add(_Atomic uint64_t *ticks, atomic_size_t *bytes, uint64_t more_tic
 }
 
 void trma_move_stream_note(uint64_t ticks, size_t size) {
-    const struct trma_move_place *place = atomic_load_explicit(&run.place, memory_order_relaxed);
+    const uint64_t usual_below = atomic_load_explicit(&run.usual_below, memory_order_relaxed);
 
     add(&run.all.ticks, &run.all.bytes, ticks, size);
-    if (place && trma_move_place_is_usual(place, ticks, size)) {
+    if (usual_below == 0 || ticks * (64 << 10) / size < usual_below) {
         add(&run.usual.ticks, &run.usual.bytes, ticks, size);
     }
 }

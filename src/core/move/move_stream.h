@@ -31,6 +31,12 @@ struct trma_move_stream {
  */
 struct trma_move_stream trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache);
 
+/*
+ * The same in short, for most copies but the first one of a run: true, and noted, when it goes on with a run
+ * of which nothing is past the cache or timed. False, and nothing is noted, for all others.
+ */
+bool trma_move_stream_goes_on(const void *to, const void *from, size_t size);
+
 /* The copy that was taken last, of `size` bytes, took `ticks` of any one clock. */
 void trma_move_stream_note(uint64_t ticks, size_t size);
 

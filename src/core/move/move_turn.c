@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "move_turn.h"
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,21 +23,31 @@ static size_t end_of(size_t size, size_t end) {
     return large < half ? large : half;
 }
 
+/* The last stretch. */
+static struct {
+    alignas(LINE) atomic_uintptr_t begin;
+    atomic_uintptr_t end;
+    atomic_bool is_turned; /* its last end came first */
+    atomic_bool went_on;   /* others after it, that were not noted */
+} last;
+
+void trma_move_turn_went_on(void) {
+    atomic_store_explicit(&last.went_on, true, memory_order_relaxed);
+}
+
 bool trma_move_turn_begins_at_end(const void *from, size_t size) {
-    static struct {
-        atomic_uintptr_t begin;
-        atomic_uintptr_t end;
-        atomic_bool is_turned; /* its last end came first */
-    } last;
     const uintptr_t begin = (uintptr_t)from;
     /* Relaxed, all: no more than hints. */
     const bool is_same = atomic_load_explicit(&last.begin, memory_order_relaxed) == begin;
     const bool goes_on = atomic_load_explicit(&last.end, memory_order_relaxed) == begin;
-    const bool is_turned = is_same ? !atomic_load_explicit(&last.is_turned, memory_order_relaxed) : !goes_on;
+    const bool went_on = atomic_load_explicit(&last.went_on, memory_order_relaxed);
+    const bool is_turned =
+        is_same ? !went_on && !atomic_load_explicit(&last.is_turned, memory_order_relaxed) : !goes_on;
 
     atomic_store_explicit(&last.begin, begin, memory_order_relaxed);
     atomic_store_explicit(&last.end, begin + size, memory_order_relaxed);
     atomic_store_explicit(&last.is_turned, is_turned, memory_order_relaxed);
+    atomic_store_explicit(&last.went_on, false, memory_order_relaxed);
     return is_turned;
 }
 

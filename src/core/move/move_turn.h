@@ -44,6 +44,10 @@ enum {
  */
 bool trma_move_turn_begins_at_end(const void *from, size_t size);
 
+/* A stretch was gone through from its first byte to its last, which goes on where the last one ended: not
+ * noted, but that it was. Who then begins again where that one began finds the other end in the cache. */
+void trma_move_turn_went_on(void);
+
 /* Of trma_move_turn_take: what is not in line. */
 struct trma_move_turn trma_move_turn_choose(const void *from, size_t size, size_t end);
 

@@ -3,9 +3,33 @@
 
 #include <stdlib.h>
 
+#include "../move/move_bytes.h"
+#include "win_order.h"
+
+/* An entry of a target's list: an operation, or some stretches that followed each other. */
 struct trma_deferred {
     struct trma_deferred *next;
+    bool is_operation;
+};
+
+struct operation {
+    struct trma_deferred entry;
     struct trma_rma rma;
+};
+
+struct stretch {
+    void *to;
+    const void *from;
+    size_t size;
+    bool is_put;
+};
+
+enum { STRETCHES = 31 }; /* a KiB in all */
+
+struct stretches {
+    struct trma_deferred entry;
+    size_t n;
+    struct stretch list[STRETCHES];
 };
 
 static void retain(const struct trma_extent *extent) {
@@ -27,29 +51,84 @@ static void forget_first(struct trma_target *target) {
     if (!first->next) {
         target->last_deferred = NULL;
     }
-    release(&first->rma.origin);
-    release(&first->rma.result);
-    release(&first->rma.place);
+    if (first->is_operation) {
+        const struct trma_rma *rma = &((struct operation *)first)->rma;
+        release(&rma->origin);
+        release(&rma->result);
+        release(&rma->place);
+    }
     free(first);
 }
 
-enum trma_status trma_win_deferred_add(struct trma_target *target, const struct trma_rma *rma) {
-    struct trma_deferred *deferred = malloc(sizeof *deferred);
+static void append(struct trma_target *target, struct trma_deferred *entry, bool is_operation) {
+    entry->next = NULL;
+    entry->is_operation = is_operation;
+    if (target->last_deferred) {
+        target->last_deferred->next = entry;
+    } else {
+        target->first_deferred = entry;
+    }
+    target->last_deferred = entry;
+}
 
-    if (!deferred) {
+enum trma_status trma_win_deferred_add(struct trma_target *target, const struct trma_rma *rma) {
+    struct operation *operation = malloc(sizeof *operation);
+
+    if (!operation) {
         return TRMA_ERR_NO_MEMORY;
     }
-    deferred->next = NULL;
-    deferred->rma = *rma;
+    operation->rma = *rma;
     retain(&rma->origin);
     retain(&rma->result);
     retain(&rma->place);
-    if (target->last_deferred) {
-        target->last_deferred->next = deferred;
-    } else {
-        target->first_deferred = deferred;
+    append(target, &operation->entry, true);
+    return TRMA_OK;
+}
+
+/* The last entry, if it has room for one more stretch, or a new one; NULL: no memory. */
+static struct stretches *stretches_with_room(struct trma_target *target) {
+    struct trma_deferred *last = target->last_deferred;
+
+    if (last && !last->is_operation && ((struct stretches *)last)->n < STRETCHES) {
+        return (struct stretches *)last;
     }
-    target->last_deferred = deferred;
+    struct stretches *stretches = malloc(sizeof *stretches);
+    if (stretches) {
+        stretches->n = 0;
+        append(target, &stretches->entry, false);
+    }
+    return stretches;
+}
+
+enum trma_status trma_win_deferred_add_stretch(struct trma_target *target, void *to, const void *from,
+                                               size_t size, bool is_put) {
+    struct stretches *stretches = stretches_with_room(target);
+
+    if (!stretches) {
+        return TRMA_ERR_NO_MEMORY;
+    }
+    stretches->list[stretches->n++] = (struct stretch){to, from, size, is_put};
+    return TRMA_OK;
+}
+
+static void copy(struct trma_window *window, const struct stretches *stretches) {
+    for (const struct stretch *stretch = stretches->list; stretch < stretches->list + stretches->n;
+         stretch++) {
+        if (stretch->is_put) {
+            trma_win_order_note_store(window);
+            trma_move_copy_bytes(stretch->to, stretch->from, stretch->size);
+        } else {
+            trma_win_order_pay();
+            trma_move_fetch_bytes(stretch->to, stretch->from, stretch->size);
+        }
+    }
+}
+
+static enum trma_status perform(struct trma_window *window, const struct trma_deferred *entry) {
+    if (entry->is_operation) {
+        return trma_win_operation_perform(window, &((const struct operation *)entry)->rma);
+    }
+    copy(window, (const struct stretches *)entry);
     return TRMA_OK;
 }
 
@@ -57,7 +136,7 @@ enum trma_status trma_win_deferred_run(struct trma_window *window, struct trma_t
     enum trma_status first_error = TRMA_OK;
 
     while (target->first_deferred) {
-        enum trma_status status = trma_win_operation_perform(window, &target->first_deferred->rma);
+        enum trma_status status = perform(window, target->first_deferred);
         if (status && !first_error) {
             first_error = status;
         }

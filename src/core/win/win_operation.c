@@ -183,6 +183,34 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
     return true;
 }
 
+/* True for a put or get of one stretch of bytes on both sides, which is mapped here. */
+static bool is_stretch(const struct trma_rma *rma, const struct trma_path *path) {
+    const struct trma_layout *place = rma->place.layout;
+    const size_t size = place->size * rma->place.count;
+
+    return (rma->kind == TRMA_COUNT_PUT || rma->kind == TRMA_COUNT_GET) && size != 0 && place->is_dense &&
+           rma->origin.layout->is_dense &&
+           !atomic_load_explicit(&trma_move_has_late_mover, memory_order_relaxed) &&
+           trma_move_path_is_mapped(path, rma->place.address + (uintptr_t)place->true_low, size);
+}
+
+/* For when the target will have posted. */
+static enum trma_status remember(struct trma_window *window, const struct trma_rma *rma,
+                                 const struct trma_path *path) {
+    struct trma_target *target = &window->targets[rma->target];
+
+    atomic_fetch_add_explicit(&target->counts.deferred, 1, memory_order_relaxed);
+    /* What is attached to a dynamic window may be detached, and mapped no more. */
+    if (window->is_dynamic || !is_stretch(rma, path)) {
+        return trma_win_deferred_add(target, rma);
+    }
+    const bool is_put = rma->kind == TRMA_COUNT_PUT;
+    void *place = trma_move_path_local(path, rma->place.address + (uintptr_t)rma->place.layout->true_low);
+    void *origin = (void *)(rma->origin.address + (uintptr_t)rma->origin.layout->true_low);
+    return trma_win_deferred_add_stretch(target, is_put ? place : origin, is_put ? origin : place,
+                                         rma->place.layout->size * rma->place.count, is_put);
+}
+
 enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma) {
     struct trma_target *target = &window->targets[rma->target];
     struct trma_path path;
@@ -197,8 +225,7 @@ enum trma_status trma_win_operation_issue(struct trma_window *window, const stru
         trma_win_count(&target->counts, rma->kind, rma->place.layout->size * rma->place.count);
     }
     if (!status && !is_open) {
-        atomic_fetch_add_explicit(&target->counts.deferred, 1, memory_order_relaxed);
-        status = trma_win_deferred_add(target, rma);
+        status = remember(window, rma, &path);
     } else if (!status && window->is_dynamic) {
         /* Under the guard: another thread's look at the attachments may replace the mappings that the path
          * goes through. */

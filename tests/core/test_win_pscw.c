@@ -156,7 +156,7 @@ static void test_deferred(void **state) {
     play_run(2, play_deferred);
 }
 
-enum { MANY = 200 };
+enum { MANY = 200, BEHIND_ALL = 2 * (MANY + 4) };
 
 /* Two elements with a hole between them: no stretch of bytes. */
 static struct trma_layout *make_apart(void) {
@@ -185,14 +185,17 @@ static struct trma_layout *make_behind(void) {
 
 /*
  * Many more than are remembered together, stretches of bytes and others by turns: MANY puts of one element,
- * now and then of two apart, or with a datatype that begins behind its buffer; then gets of what was there.
+ * now and then of two apart, or with a datatype that begins behind its buffer; then gets of what was there,
+ * and puts of which one side alone is a stretch.
  */
 static void defer_many(struct actor *actor, enum play_memory kind) {
     static const uint32_t zero = 0;
     static const uint32_t one = 1;
-    struct stage_window window = window_open(actor, kind, 2 * (MANY + 4), plain);
+    struct stage_window window = window_open(actor, kind, BEHIND_ALL + 5, plain);
     struct trma_layout *layouts[] = {make_apart(), make_behind()};
+    struct trma_layout *word = NULL;
 
+    CHECK(trma_move_layout_make_element(TRMA_ELEMENT_INT64, &word) == TRMA_OK);
     if (actor->me == 1) {
         int64_t out[MANY + 4];
         int64_t back[MANY] = {0};
@@ -216,6 +219,13 @@ static void defer_many(struct actor *actor, enum play_memory kind) {
         for (int64_t i = 0; i < MANY; i++) {
             CHECK(window_get(core, 0, MANY + 4 + i, &back[i], 1) == TRMA_OK);
         }
+        const uintptr_t end = core->targets[0].base + 8 * (uintptr_t)BEHIND_ALL;
+        struct trma_rma scatter = {
+            .kind = TRMA_COUNT_PUT, .origin = {word, (uintptr_t)out, 2}, .place = {layouts[0], end, 1}};
+        struct trma_rma gather = {
+            .kind = TRMA_COUNT_PUT, .origin = {layouts[0], (uintptr_t)out, 1}, .place = {word, end + 24, 2}};
+        CHECK(trma_win_operation_issue(core, &scatter) == TRMA_OK);
+        CHECK(trma_win_operation_issue(core, &gather) == TRMA_OK);
         scene_add(actor->scene, 0, 1);
         CHECK(trma_win_complete(core) == TRMA_OK);
         for (int64_t i = 0; i < MANY; i++) {
@@ -233,7 +243,10 @@ static void defer_many(struct actor *actor, enum play_memory kind) {
         for (int64_t i = 0; i < MANY; i++) {
             CHECK(window.memory[i] == value_of(1, i, 1));
         }
+        const int64_t end[] = {value_of(1, 0, 1), 0, value_of(1, 1, 1), value_of(1, 0, 1), value_of(1, 2, 1)};
+        CHECK(memcmp(window.memory + BEHIND_ALL, end, sizeof end) == 0);
     }
+    trma_move_layout_release(word);
     trma_move_layout_release(layouts[0]);
     trma_move_layout_release(layouts[1]);
     window_close(actor, &window);

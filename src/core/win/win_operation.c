@@ -189,8 +189,7 @@ static bool is_stretch(const struct trma_rma *rma, const struct trma_path *path)
     const size_t size = place->size * rma->place.count;
 
     return (rma->kind == TRMA_COUNT_PUT || rma->kind == TRMA_COUNT_GET) && size != 0 && place->is_dense &&
-           rma->origin.layout->is_dense &&
-           !atomic_load_explicit(&trma_move_has_late_mover, memory_order_relaxed) &&
+           rma->origin.layout->is_dense && !trma_move_may_be_late() &&
            trma_move_path_is_mapped(path, rma->place.address + (uintptr_t)place->true_low, size);
 }
 

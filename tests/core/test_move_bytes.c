@@ -162,25 +162,34 @@ static void shorter_runs_are_copied(void **state) {
     check_run(2);
 }
 
-/* A put of `size` bytes that a core far away has made slow, for all that is known; whether it was a look. */
-static bool note_contested(struct trma_move_contest *contest, size_t size) {
+/* A put of `size` bytes that a core far away has made slow, for all that is known. */
+static struct trma_move_contest_way note_contested(const unsigned char *to, size_t size) {
     enum { OWN = 1000 };
-    const struct trma_move_contest_way way = trma_move_contest_take(contest, size);
+    struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
+    const struct trma_move_contest_way way = trma_move_contest_take(contest, (uintptr_t)to, size);
     if (way.is_timed) {
         trma_move_contest_note(contest, &way, (way.is_past ? OWN : 9 * OWN) * way.bytes / (64 << 10), OWN);
     }
-    return way.bytes < size;
+    return way;
 }
 
-/* The next put there goes past the caches, or is a look. */
-static struct trma_move_contest *contest_of(const unsigned char *to, bool is_look) {
-    struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
-    while (!note_contested(contest, 2 * TRMA_MOVE_CONTEST_LEAST)) {
+enum next { PAST, BEFORE_LOOK, LOOK };
+
+/* What the next put there will be. */
+static struct trma_move_contest *contest_of(const unsigned char *to, enum next next) {
+    const size_t least = TRMA_MOVE_CONTEST_LEAST;
+    struct trma_move_contest_way way;
+    do {
+        way = note_contested(to, 2 * least);
+    } while (!way.is_timed || way.bytes == way.size);
+    for (size_t i = 1; next != PAST && i < TRMA_MOVE_CONTEST_BETWEEN_LOOKS / least; i++) {
+        assert_true(note_contested(to, least).is_past);
     }
-    for (int i = 1; is_look && i < TRMA_MOVE_CONTEST_BETWEEN_LOOKS / TRMA_MOVE_CONTEST_LEAST; i++) {
-        assert_false(note_contested(contest, TRMA_MOVE_CONTEST_LEAST));
+    if (next == LOOK) {
+        way = note_contested(to, least);
+        assert_false(way.is_past || way.is_timed);
     }
-    return contest;
+    return trma_move_contest_find((uintptr_t)to);
 }
 
 /* Runs that nothing is known of, whose pieces are not looked at much. */
@@ -196,7 +205,7 @@ static void pieces_go_on(void **state) {
         const bool is_put = beside % 3 != 0;
         size_t end = beside;
         if (is_put && beside % 2 == 0) { /* some of them find their lines contested */
-            (void)contest_of(to + beside + TRMA_MOVE_CONTEST_PART, beside % 4 == 0);
+            (void)contest_of(to + beside + TRMA_MOVE_CONTEST_PART, beside % 4 == 0 ? BEFORE_LOOK : PAST);
         }
         memset(to, GUARD, room);
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -299,30 +308,34 @@ static void contested_ones_are_put(void **state) {
     /* Shorter ones are not asked about where the library copies them. */
     const size_t least = trma_move_library_most < TRMA_MOVE_CONTEST_LEAST ? TRMA_MOVE_CONTEST_LEAST
                                                                           : trma_move_library_most + 1;
-    const size_t sizes[] = {least, least + 7001, TRMA_MOVE_CONTEST_BETWEEN_LOOKS / 2,
+    const size_t sizes[] = {least, least + 7001, TRMA_MOVE_CONTEST_LESS_THAN / 2,
                             TRMA_MOVE_CONTEST_LESS_THAN - 1};
+    enum { WAYS = LOOK + 1 };
     const size_t room = TRMA_MOVE_CONTEST_LESS_THAN + (size_t)2 * MARGIN;
     unsigned char *from = make_numbered(room);
     unsigned char *to = malloc(room);
     (void)state;
     assert_non_null(to);
-    for (size_t i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
-        const size_t size = sizes[i / 2];
-        const bool is_look = i % 2 == 1 || size >= TRMA_MOVE_CONTEST_BETWEEN_LOOKS - TRMA_MOVE_CONTEST_LEAST;
+    for (size_t i = 0; i < WAYS * sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t size = sizes[i / WAYS];
+        const enum next way = i % WAYS;
         for (size_t beside = 1; beside < MARGIN; beside += 17) {
-            struct trma_move_contest *contest = contest_of(to + beside, is_look);
+            const uintptr_t place = (uintptr_t)(to + beside);
+            struct trma_move_contest *contest = contest_of(to + beside, way);
             memset(to, GUARD, room);
             trma_move_copy_bytes(to + beside, from + MARGIN - beside, size);
             assert_memory_equal(to + beside, from + MARGIN - beside, size);
             assert_int_equal(to[beside - 1], GUARD);
             assert_int_equal(to[beside + size], GUARD);
-            struct trma_move_contest_way next = trma_move_contest_take(contest, TRMA_MOVE_CONTEST_LEAST);
-            assert_true(is_look || next.is_past);
-            if (is_look && next.is_timed) { /* it was a quick look, and this is another one: the last */
+            struct trma_move_contest_way next =
+                trma_move_contest_take(contest, place, TRMA_MOVE_CONTEST_LEAST);
+            assert_true(next.is_past || way != PAST);
+            assert_true(next.is_timed || way != BEFORE_LOOK);
+            if (way == LOOK && next.is_timed) { /* it was a quick look, and this is another one: the last */
                 trma_move_contest_note(contest, &next, 1, TRMA_MOVE_CONTEST_LEAST);
-                next = trma_move_contest_take(contest, TRMA_MOVE_CONTEST_LEAST);
+                next = trma_move_contest_take(contest, place, TRMA_MOVE_CONTEST_LEAST);
             }
-            assert_false(next.is_timed); /* as the look would be, had it not been */
+            assert_false(next.is_timed && way == LOOK); /* as the look would be, had it not been */
         }
     }
     free(from);

@@ -14,7 +14,11 @@
  * caches. */
 enum { SIZE = 64 << 10, OWN = 1000, QUICK = OWN / 2, NEARBY = 3 * OWN - 1, FAR = 6 * OWN, MANY = 10000 };
 
-enum { LOOK_EVERY = TRMA_MOVE_CONTEST_BETWEEN_LOOKS / SIZE };
+/* Puts from a look to the next; the one before it writes its beginning as looks do. */
+enum { LOOK_EVERY = TRMA_MOVE_CONTEST_BETWEEN_LOOKS / SIZE + 1 };
+
+/* Where the puts go if nothing else is said; which part of memory that is does not matter here. */
+enum { PLACE = 4096, OTHER_PLACE = 2 * PLACE };
 
 static struct trma_move_contest *new_part(void) {
     static uintptr_t next = 1;
@@ -29,7 +33,7 @@ static unsigned past_of(struct trma_move_contest *contest, unsigned puts, uint64
     unsigned count = 0;
 
     for (unsigned i = 0; i < puts; i++) {
-        const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
+        const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, SIZE);
         if (way.is_timed) {
             const uint64_t pace = way.is_past ? past : through;
             trma_move_contest_note(contest, &way, pace * way.bytes / SIZE, own);
@@ -51,9 +55,24 @@ static void test_who_is(void **state) {
 
     (void)state;
     assert_in_range(past_of(contest, seen + 4, FAR, OWN, OWN), 1, 5);
-    /* But for the looks, which are of the beginning only. */
-    assert_in_range(past_of(contest, MANY, FAR, OWN, OWN), MANY - MANY / LOOK_EVERY - 1,
-                    MANY - MANY / LOOK_EVERY + 1);
+    /* But for the looks and what goes before them, which are of the beginning only. */
+    assert_in_range(past_of(contest, MANY, FAR, OWN, OWN), MANY - 2 * (MANY / LOOK_EVERY + 1),
+                    MANY - 2 * (MANY / LOOK_EVERY));
+}
+
+/* The next one that does not go past the caches from its first byte on; only looks are timed. */
+static struct trma_move_contest_way next_through(struct trma_move_contest *contest, uintptr_t to,
+                                                 size_t size) {
+    struct trma_move_contest_way way = trma_move_contest_take(contest, to, size);
+
+    for (size_t bytes = size; way.is_past; bytes += size) {
+        assert_false(way.is_timed);
+        assert_int_equal(way.bytes, size);
+        assert_in_range(bytes, 0, TRMA_MOVE_CONTEST_BETWEEN_LOOKS - 1);
+        way = trma_move_contest_take(contest, to, size);
+    }
+    assert_int_equal(way.bytes, trma_move_contest_look_bytes(size));
+    return way;
 }
 
 static void test_what_a_look_is(void **state) {
@@ -63,16 +82,50 @@ static void test_what_a_look_is(void **state) {
     (void)state;
     (void)past_of(contest, 100, FAR, OWN, OWN);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct trma_move_contest_way way = {.is_past = true};
-        for (size_t bytes = 0; way.is_past; bytes += sizes[i]) {
-            assert_in_range(bytes, 0, TRMA_MOVE_CONTEST_BETWEEN_LOOKS - 1);
-            way = trma_move_contest_take(contest, sizes[i]);
-            assert_int_equal(way.is_timed, !way.is_past);
-            assert_int_equal(way.bytes, way.is_past ? sizes[i] : trma_move_contest_look_bytes(sizes[i]));
-        }
+        assert_false(next_through(contest, PLACE, sizes[i]).is_timed);
+        assert_true(trma_move_contest_take(contest, OTHER_PLACE, sizes[i]).is_past);
+        const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, sizes[i]);
+        assert_true(way.is_timed);
+        assert_false(way.is_past);
+        assert_int_equal(way.bytes, trma_move_contest_look_bytes(sizes[i]));
         trma_move_contest_note(contest, &way, FAR * way.bytes / SIZE, OWN);
+        assert_true(trma_move_contest_take(contest, PLACE, sizes[i]).is_past);
     }
-    assert_true(trma_move_contest_take(contest, SIZE).is_past);
+}
+
+/* Then another one is looked at as it is. */
+static void test_a_place_that_does_not_come_again(void **state) {
+    struct trma_move_contest *contest = new_part();
+
+    (void)state;
+    (void)past_of(contest, 100, FAR, OWN, OWN);
+    assert_false(next_through(contest, PLACE, SIZE).is_timed);
+    const struct trma_move_contest_way way = next_through(contest, OTHER_PLACE, SIZE);
+    assert_true(way.is_timed);
+    trma_move_contest_note(contest, &way, FAR * way.bytes / SIZE, OWN);
+    assert_false(next_through(contest, OTHER_PLACE, SIZE).is_timed);
+}
+
+/* What went past the caches is slow to write through them, whoever reads it: once. */
+static void test_who_is_not_contested_any_more(void **state) {
+    enum { PLACES = TRMA_MOVE_CONTEST_PART / SIZE, SOON = 2 * LOOK_EVERY + 3 * PLACES };
+
+    (void)state;
+    for (int places = 1; places <= PLACES; places++) {
+        struct trma_move_contest *contest = new_part();
+        bool is_in_memory[PLACES] = {false};
+        (void)past_of(contest, 100, FAR, OWN, OWN);
+        for (int i = 0; i < MANY; i++) {
+            bool *was_past = &is_in_memory[i % places];
+            const struct trma_move_contest_way way =
+                trma_move_contest_take(contest, PLACE + (uintptr_t)(i % places) * SIZE, SIZE);
+            if (way.is_timed) {
+                trma_move_contest_note(contest, &way, (*was_past ? FAR : QUICK) * way.bytes / SIZE, OWN);
+            }
+            assert_true(i < SOON || !way.is_past);
+            *was_past = way.is_past; /* of its beginning */
+        }
+    }
 }
 
 /* Few puts are timed where nothing is contested: the clock takes time, too. */
@@ -82,7 +135,7 @@ static void test_how_often_it_is_timed(void **state) {
 
     (void)state;
     for (int i = 0; i < MANY; i++) {
-        const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
+        const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, SIZE);
         assert_int_equal(way.bytes, SIZE);
         if (way.is_timed) {
             trma_move_contest_note(contest, &way, QUICK, OWN);
@@ -106,7 +159,7 @@ static void test_the_machine_changes(void **state) {
     (void)past_of(contest, LOOK_EVERY + TRMA_MOVE_CONTEST_QUICK_LOOKS, NEARBY, OWN, OWN);
     assert_int_equal(past_of(contest, MANY, NEARBY, OWN, OWN), 0);
     (void)past_of(contest, TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE + 1, FAR, OWN, OWN);
-    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50 - 50 / LOOK_EVERY);
+    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 48, 50);
 }
 
 /* Of two looks, one after the other, one must not change the way. */
@@ -117,13 +170,13 @@ static void test_single_quick_looks(void **state) {
     (void)state;
     (void)past_of(contest, 100, FAR, OWN, OWN);
     for (int i = 0; i < MANY; i++) {
-        const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
+        const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, SIZE);
         if (way.is_timed) {
             assert_int_equal(way.bytes, trma_move_contest_look_bytes(SIZE));
             trma_move_contest_note(contest, &way, (looks++ % 2 == 0 ? QUICK : FAR) * way.bytes / SIZE, OWN);
         }
     }
-    assert_in_range(looks, 2 * MANY / (LOOK_EVERY + 2), 2 * MANY / LOOK_EVERY + 2);
+    assert_in_range(looks, 2 * MANY / (LOOK_EVERY + 1) - 2, 2 * MANY / (LOOK_EVERY + 1) + 2);
 }
 
 /* Small ones are contested by more. Looks, which are shorter, go by the size of their put. */
@@ -135,18 +188,20 @@ static void test_sizes(void **state) {
         for (unsigned times = 1; times < 8; times++) {
             struct trma_move_contest *contest = new_part();
             const bool is_contested = times >= trma_move_contest_times(sizes[i]);
+            unsigned before_looks = 0;
             for (unsigned put = 1; put <= MANY; put++) {
-                const struct trma_move_contest_way way = trma_move_contest_take(contest, sizes[i]);
+                const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, sizes[i]);
                 if (!is_contested) {
                     assert_false(way.is_past);
                 } else if (put >= TRMA_MOVE_CONTEST_EVERY + TRMA_MOVE_CONTEST_SURE) {
-                    assert_true(way.is_past || way.is_timed);
+                    before_looks += !way.is_past && !way.is_timed;
                 }
                 if (way.is_timed) {
                     const uint64_t pace = way.is_past ? OWN : times * OWN;
                     trma_move_contest_note(contest, &way, pace * way.bytes / SIZE, OWN);
                 }
             }
+            assert_in_range(before_looks, 0, MANY * sizes[i] / TRMA_MOVE_CONTEST_BETWEEN_LOOKS);
         }
     }
     assert_true(trma_move_contest_times(TRMA_MOVE_CONTEST_LEAST) > trma_move_contest_times(SIZE));
@@ -177,7 +232,7 @@ static void test_what_is_passed(void **state) {
         assert_true(trma_move_contest_pass(to + i));
     }
     assert_false(trma_move_contest_pass(to));
-    const struct trma_move_contest_way way = trma_move_contest_take(contest, SIZE);
+    const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, SIZE);
     assert_true(way.is_timed);
     trma_move_contest_note(contest, &way, QUICK, OWN);
     assert_true(trma_move_contest_pass(to));
@@ -197,7 +252,7 @@ static void test_what_is_kept(void **state) {
     (void)state;
     (void)past_of(contest, 100, FAR, OWN, OWN);
     assert_ptr_equal(trma_move_contest_find(to + TRMA_MOVE_CONTEST_PART - 1), contest);
-    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 50 - 50 / LOOK_EVERY - 1, 50 - 50 / LOOK_EVERY);
+    assert_in_range(past_of(contest, 50, FAR, OWN, OWN), 48, 50);
     do {
         other += TRMA_MOVE_CONTEST_PART;
     } while (trma_move_contest_find(other) != contest);
@@ -206,12 +261,20 @@ static void test_what_is_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is_not_contested),  cmocka_unit_test(test_who_is),
-        cmocka_unit_test(test_what_a_look_is),        cmocka_unit_test(test_who_does_not_gain),
-        cmocka_unit_test(test_how_often_it_is_timed), cmocka_unit_test(test_the_machine_changes),
-        cmocka_unit_test(test_single_slow_ones),      cmocka_unit_test(test_what_is_not_known),
-        cmocka_unit_test(test_what_is_passed),        cmocka_unit_test(test_what_is_kept),
-        cmocka_unit_test(test_single_quick_looks),    cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_who_is_not_contested),
+        cmocka_unit_test(test_who_is),
+        cmocka_unit_test(test_what_a_look_is),
+        cmocka_unit_test(test_who_does_not_gain),
+        cmocka_unit_test(test_how_often_it_is_timed),
+        cmocka_unit_test(test_the_machine_changes),
+        cmocka_unit_test(test_single_slow_ones),
+        cmocka_unit_test(test_what_is_not_known),
+        cmocka_unit_test(test_what_is_passed),
+        cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_single_quick_looks),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_a_place_that_does_not_come_again),
+        cmocka_unit_test(test_who_is_not_contested_any_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -294,7 +294,7 @@ static void copy_one_way(bool is_past, void *to, const void *from, size_t size, 
 /* One that runs know nothing of: as its lines are contested (move_contest.h). */
 static void put_contested(void *to, const void *from, size_t size) {
     struct trma_move_contest *contest = trma_move_contest_find((uintptr_t)to);
-    const struct trma_move_contest_way way = trma_move_contest_take(contest, size);
+    const struct trma_move_contest_way way = trma_move_contest_take(contest, (uintptr_t)to, size);
     const uint64_t begin = way.is_timed ? ticks() : 0;
 
     copy_one_way(way.is_past, to, from, way.bytes, choose_for(way.bytes));

@@ -10,17 +10,17 @@
 enum stage {
     THROUGH, /* through the caches */
     TRIAL,   /* past them, for the second time: the first one has moved the lines away */
-    PAST,    /* past them */
-    LOOK     /* past them, but for its beginning */
+    PAST     /* past them, but for looks */
 };
 
 struct trma_move_contest {
     atomic_uintptr_t part; /* which one; 0: none yet */
     atomic_uint stage;
-    atomic_uint left;  /* puts until something is to be done; of PAST, bytes */
-    atomic_uint slow;  /* puts through the caches that were contested, one after the other */
-    atomic_uint pace;  /* the fastest of these: ticks for 64 KiB */
-    atomic_uint quick; /* looks that found nothing contested, one after the other */
+    atomic_uint left;       /* puts until something is to be done; of PAST, bytes */
+    atomic_uint slow;       /* puts through the caches that were contested, one after the other */
+    atomic_uint pace;       /* the fastest of these: ticks for 64 KiB */
+    atomic_uint quick;      /* looks that found nothing contested, one after the other */
+    atomic_uintptr_t place; /* where the beginning of a put has gone through the caches; 0: nowhere yet */
 };
 
 static void go_through(struct trma_move_contest *contest, unsigned left) {
@@ -33,6 +33,7 @@ static void go_past(struct trma_move_contest *contest) {
     trma_move_hint_set(&contest->stage, PAST);
     trma_move_hint_set(&contest->quick, 0);
     trma_move_hint_set(&contest->left, TRMA_MOVE_CONTEST_BETWEEN_LOOKS);
+    atomic_store_explicit(&contest->place, 0, memory_order_relaxed);
 }
 
 struct trma_move_contest *trma_move_contest_find(uintptr_t to) {
@@ -58,26 +59,34 @@ bool trma_move_contest_pass(uintptr_t to) {
     return true;
 }
 
-static struct trma_move_contest_way take_past(struct trma_move_contest *contest, size_t size) {
+/* What went past the caches lies in memory, and would be slow to write through them whoever reads it. So the
+ * beginning of a put goes through them, and that of the next one to the same place is the look. */
+static struct trma_move_contest_way take_past(struct trma_move_contest *contest, uintptr_t to, size_t size) {
     const unsigned left = trma_move_hint_get(&contest->left);
+    const uintptr_t place = atomic_load_explicit(&contest->place, memory_order_relaxed);
+    const bool is_due = left <= size;
+    const bool is_look = place != 0 && (to == place || is_due); /* due: it has not come again */
 
-    if (left > size) {
+    if (!is_look && !is_due) {
         trma_move_hint_set(&contest->left, left - (unsigned)size);
         return (struct trma_move_contest_way){
             .is_past = true, .is_timed = false, .bytes = size, .size = size};
     }
-    trma_move_hint_set(&contest->stage, LOOK);
-    trma_move_hint_set(&contest->left, 0);
+    if (!is_look) {
+        atomic_store_explicit(&contest->place, to, memory_order_relaxed);
+        trma_move_hint_set(&contest->left, TRMA_MOVE_CONTEST_BETWEEN_LOOKS);
+    }
     return (struct trma_move_contest_way){
-        .is_past = false, .is_timed = true, .bytes = trma_move_contest_look_bytes(size), .size = size};
+        .is_past = false, .is_timed = is_look, .bytes = trma_move_contest_look_bytes(size), .size = size};
 }
 
-struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *contest, size_t size) {
+struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *contest, uintptr_t to,
+                                                    size_t size) {
     const unsigned stage = trma_move_hint_get(&contest->stage);
     const unsigned left = trma_move_hint_get(&contest->left);
 
     if (stage == PAST) {
-        return take_past(contest, size);
+        return take_past(contest, to, size);
     }
     if (left > 0) {
         trma_move_hint_set(&contest->left, left - 1);
@@ -104,7 +113,7 @@ static void note_through(struct trma_move_contest *contest, unsigned pace, bool 
     }
 }
 
-/* After one that is quick the next put is one, too. */
+/* After one that is quick the next put there is one, too. */
 static void note_look(struct trma_move_contest *contest, bool is_contested) {
     const unsigned quick = trma_move_hint_get(&contest->quick) + 1;
 
@@ -114,7 +123,6 @@ static void note_look(struct trma_move_contest *contest, bool is_contested) {
         go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
     } else {
         trma_move_hint_set(&contest->quick, quick);
-        trma_move_hint_set(&contest->stage, PAST);
     }
 }
 
@@ -135,10 +143,8 @@ void trma_move_contest_note(struct trma_move_contest *contest, const struct trma
             go_through(contest, TRMA_MOVE_CONTEST_WAIT_IN_VAIN);
         }
         break;
-    case LOOK:
+    default:
         note_look(contest, is_contested);
-        break;
-    default: /* another thread has gone past meanwhile */
         break;
     }
 }

@@ -38,6 +38,13 @@
  * cost little. So looks can follow each other soon: a virtual machine's cores are far from each other in one
  * second and near in the next.
  *
+ * What went past the caches must come from memory, so writing through them right after it is slow whoever
+ * reads it. A look is therefore the second put to its place whose first bytes go through. (Of looks at the
+ * first one, most found puts contested that nobody read any more. Measured by hand, Zen 4 near each other,
+ * puts of 64 to 256 KiB after 300 that were read: 9 of 24 runs still took 2.1 to 2.5 times as long 300 puts
+ * later, now none; what was read took as long as before.) Where a place does not come again, another one is
+ * looked at as it is.
+ *
  * All functions are thread-safe: threads that mislead one another lose time, not data.
  */
 enum {
@@ -48,11 +55,12 @@ enum {
     TRMA_MOVE_CONTEST_SURE = 3,        /* contested puts, one after the other, until the way past is tried */
     TRMA_MOVE_CONTEST_QUICK_LOOKS = 2, /* one after the other, until puts go through again */
     /* Puts until the next one is timed, and until the way past is tried again in vain; bytes that go past
-     * until the next look: of what they and their reading take it takes 1 to 2 hundredths, of long puts on
-     * Zen 4, far, 8 (computed from the table). */
+     * until the next look, and that its place may take to come again. If writing a place for the first time
+     * takes as long as a look, the two take 1 to 2 hundredths of what puts and their reading do, of long puts
+     * on Zen 4, far, 8 (computed from the table). */
     TRMA_MOVE_CONTEST_EVERY = 16,
     TRMA_MOVE_CONTEST_WAIT_IN_VAIN = 1024,
-    TRMA_MOVE_CONTEST_BETWEEN_LOOKS = 2 << 20
+    TRMA_MOVE_CONTEST_BETWEEN_LOOKS = 4 << 20
 };
 
 /* How much of a put of `size` bytes a look is. */
@@ -83,7 +91,8 @@ struct trma_move_contest *trma_move_contest_find(uintptr_t to);
 bool trma_move_contest_pass(uintptr_t to);
 
 /* How the next put into it, of `size` bytes, is to be made. */
-struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *contest, size_t size);
+struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *contest, uintptr_t to,
+                                                    size_t size);
 
 /* The bytes of that way, which was taken last, took `ticks` of any one clock; 64 KiB of this process's own
  * written past the caches take `past` of it, 0 where that is not known: then nothing goes that way. */

@@ -63,7 +63,8 @@ static void measure(const struct bench *bench, const char *op, size_t size, size
                                           .close = close_lock_all,
                                           .check = check_flush,
                                           .warm = window[count].created,
-                                          .least = 10};
+                                          .least = 10,
+                                          .before = 1};
         count++;
     }
     const int windows = count;
@@ -71,8 +72,11 @@ static void measure(const struct bench *bench, const char *op, size_t size, size
         /* This rank's own memory in the last window is used by nothing else. */
         transfer[count] = transfer[count - 1];
         transfer_copy(&transfer[count], (uint64_t *)window[count - 1].base);
-        task[count] = (struct bench_task){
-            .context = &transfer[count], .run = transfer_run_copy, .check = transfer_check_copy, .least = 10};
+        task[count] = (struct bench_task){.context = &transfer[count],
+                                          .run = transfer_run_copy,
+                                          .check = transfer_check_copy,
+                                          .least = 10,
+                                          .before = 1};
         strcpy(flavour[count++], "memcpy");
     }
     bench_run_in_turns(bench, task, count, samples);

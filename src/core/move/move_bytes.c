@@ -13,6 +13,7 @@
 
 #include "../node/node_cache.h"
 #include "move_contest.h"
+#include "move_pace.h"
 #include "move_stream.h"
 
 typedef void copier(void *to, const void *from, size_t size);
@@ -254,26 +255,19 @@ static copier *choose_for(size_t size) {
     return is_large ? chosen_by(choose_for_large, &chosen) : copy_by_library;
 }
 
-/* Ticks for 64 KiB of this process's own memory, written past the caches; 0: not known yet. One thread finds
- * out, in some ten microseconds. */
-static uint64_t past_pace(void) {
+/* Of this process's own memory, past the caches, within some ten microseconds (move_pace.h). */
+static uint64_t measure_past(void) {
     enum { BYTES = 32 << 10, TRIES = 5 };
     static unsigned char scratch[2][BYTES];
-    static atomic_flag begun = ATOMIC_FLAG_INIT;
-    static _Atomic uint64_t pace;
     uint64_t least = UINT64_MAX;
 
-    if (atomic_load_explicit(&pace, memory_order_relaxed) == 0 &&
-        !atomic_flag_test_and_set_explicit(&begun, memory_order_relaxed)) {
-        for (int i = 0; i < TRIES; i++) { /* the first one makes the pages */
-            const uint64_t begin = ticks();
-            copy_past_caches(scratch[0], scratch[1], BYTES);
-            const uint64_t taken = ticks() - begin;
-            least = taken < least ? taken : least;
-        }
-        atomic_store_explicit(&pace, least * ((64 << 10) / BYTES), memory_order_relaxed);
+    for (int i = 0; i < TRIES; i++) { /* the first one makes the pages */
+        const uint64_t begin = ticks();
+        copy_past_caches(scratch[0], scratch[1], BYTES);
+        const uint64_t taken = ticks() - begin;
+        least = taken < least ? taken : least;
     }
-    return atomic_load_explicit(&pace, memory_order_relaxed);
+    return least * ((64 << 10) / BYTES);
 }
 
 /* `copy_last` copies what comes last. */
@@ -299,7 +293,11 @@ static void put_contested(void *to, const void *from, size_t size) {
 
     copy_one_way(way.is_past, to, from, way.bytes, choose_for(way.bytes));
     if (way.is_timed) {
-        trma_move_contest_note(contest, &way, ticks() - begin, past_pace());
+        const uint64_t taken = ticks() - begin;
+        if (trma_move_contest_is_close(&way, taken, trma_move_pace_past(measure_past))) {
+            trma_move_pace_doubt(measure_past);
+        }
+        trma_move_contest_note(contest, &way, taken, trma_move_pace_past(measure_past));
     }
     if (way.bytes < size) {
         copy_past_caches((char *)to + way.bytes, (const char *)from + way.bytes, size - way.bytes);

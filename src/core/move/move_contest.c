@@ -9,7 +9,7 @@
 /* What the puts do. */
 enum stage {
     THROUGH, /* through the caches */
-    TRIAL,   /* past them, for the second time: the first one has moved the lines away */
+    TRIAL,   /* past them, after a first one, which has moved the lines away */
     PAST     /* past them, but for looks */
 };
 
@@ -18,6 +18,7 @@ struct trma_move_contest {
     atomic_uint stage;
     atomic_uint left;       /* puts until something is to be done; of PAST, bytes */
     atomic_uint slow;       /* puts through the caches that were contested, one after the other */
+    atomic_uint vain;       /* puts of this trial that took too long */
     atomic_uint pace;       /* the fastest of these: ticks for 64 KiB */
     atomic_uint quick;      /* looks that found nothing contested, one after the other */
     atomic_uintptr_t place; /* where the beginning of a put has gone through the caches; 0: nowhere yet */
@@ -108,8 +109,21 @@ static void note_through(struct trma_move_contest *contest, unsigned pace, bool 
     }
     trma_move_hint_set(&contest->slow, slow + 1);
     if (slow + 1 == TRMA_MOVE_CONTEST_SURE) {
+        trma_move_hint_set(&contest->vain, 0);
         trma_move_hint_set(&contest->stage, TRIAL);
         trma_move_hint_set(&contest->left, 1);
+    }
+}
+
+static void note_trial(struct trma_move_contest *contest, unsigned pace) {
+    const unsigned vain = trma_move_hint_get(&contest->vain) + 1;
+
+    if (pace <= trma_move_hint_get(&contest->pace) / 2) {
+        go_past(contest);
+    } else if (vain == TRMA_MOVE_CONTEST_VAIN) {
+        go_through(contest, TRMA_MOVE_CONTEST_WAIT_IN_VAIN);
+    } else {
+        trma_move_hint_set(&contest->vain, vain);
     }
 }
 
@@ -126,10 +140,22 @@ static void note_look(struct trma_move_contest *contest, bool is_contested) {
     }
 }
 
+static unsigned pace_of(const struct trma_move_contest_way *way, uint64_t ticks) {
+    const uint64_t pace = ticks * (64 << 10) / way->bytes;
+
+    return pace < UINT32_MAX / 4 ? (unsigned)pace : UINT32_MAX / 4;
+}
+
+bool trma_move_contest_is_close(const struct trma_move_contest_way *way, uint64_t ticks, uint64_t past) {
+    const uint64_t pace = pace_of(way, ticks);
+    const uint64_t contested = trma_move_contest_times(way->size) * past;
+
+    return !way->is_past && pace < contested && 2 * pace >= contested;
+}
+
 void trma_move_contest_note(struct trma_move_contest *contest, const struct trma_move_contest_way *way,
                             uint64_t ticks, uint64_t past) {
-    const uint64_t exact = ticks * (64 << 10) / way->bytes;
-    const unsigned pace = exact < UINT32_MAX / 4 ? (unsigned)exact : UINT32_MAX / 4;
+    const unsigned pace = pace_of(way, ticks);
     const bool is_contested = past != 0 && pace >= trma_move_contest_times(way->size) * past;
 
     switch (trma_move_hint_get(&contest->stage)) {
@@ -137,11 +163,7 @@ void trma_move_contest_note(struct trma_move_contest *contest, const struct trma
         note_through(contest, pace, is_contested);
         break;
     case TRIAL:
-        if (pace <= trma_move_hint_get(&contest->pace) / 2) {
-            go_past(contest);
-        } else {
-            go_through(contest, TRMA_MOVE_CONTEST_WAIT_IN_VAIN);
-        }
+        note_trial(contest, pace);
         break;
     default:
         note_look(contest, is_contested);

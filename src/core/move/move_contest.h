@@ -31,7 +31,7 @@
  * put now and then, per part of memory. In multiples of what the same number of bytes takes that this process
  * writes past the caches in memory of its own, a core nearby makes it 1 to 2.8 on Zen 3 and 3.3 to 6 on Zen 4
  * (up to 16 KiB 1.3 to 5), where past the caches wins from 64 KiB on; one far away 5 to 19. Above a number in
- * between (trma_move_contest_times) puts go past the caches, as long as that takes half the time at most, and
+ * between (trma_move_contest_times) puts go past the caches, if one of two takes half the time at most, and
  * as long as looks at the other way find them contested. A look is the first bytes of a put
  * (trma_move_contest_look_bytes): they show it as clearly as all of them do (of puts of 64 KiB and more on
  * Zen 4 near each other 32 KiB do, 3.6 to 5.9 times, 8 KiB do not, 2 to 5: their last stores still wait), and
@@ -52,7 +52,9 @@ enum {
     TRMA_MOVE_CONTEST_LESS_THAN = 2 << 20, /* (move_place.h) */
     TRMA_MOVE_CONTEST_PART = 256 << 10,    /* bytes of memory that are alike */
     TRMA_MOVE_CONTEST_PARTS = 64,          /* that are kept */
-    TRMA_MOVE_CONTEST_SURE = 3,        /* contested puts, one after the other, until the way past is tried */
+    TRMA_MOVE_CONTEST_SURE = 3, /* contested puts, one after the other, until the way past is tried */
+    /* Puts of a trial that take too long, until it has failed: one may have lost its processor. */
+    TRMA_MOVE_CONTEST_VAIN = 2,
     TRMA_MOVE_CONTEST_QUICK_LOOKS = 2, /* one after the other, until puts go through again */
     /* Puts until the next one is timed, and until the way past is tried again in vain; bytes that go past
      * until the next look, and that its place may take to come again. If writing a place for the first time
@@ -98,5 +100,10 @@ struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *co
  * written past the caches take `past` of it, 0 where that is not known: then nothing goes that way. */
 void trma_move_contest_note(struct trma_move_contest *contest, const struct trma_move_contest_way *way,
                             uint64_t ticks, uint64_t past);
+
+/* Whether that is not contested, but would be if `past` were half as much: then it is worth to be known
+ * better.
+ */
+bool trma_move_contest_is_close(const struct trma_move_contest_way *way, uint64_t ticks, uint64_t past);
 
 #endif

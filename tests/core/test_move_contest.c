@@ -170,6 +170,27 @@ static void test_a_trial_that_is_disturbed(void **state) {
     }
 }
 
+/* What a trial has seen counts for that one alone. */
+static void test_trials_begin_anew(void **state) {
+    struct trma_move_contest *contest = new_part();
+
+    (void)state;
+    for (int trial = 0; trial < 3; trial++) {
+        bool was_disturbed = false;
+        for (int i = 0; i < 100; i++) {
+            const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, SIZE);
+            if (way.is_timed) {
+                const bool is_quick = way.is_past && was_disturbed;
+                was_disturbed = was_disturbed || way.is_past;
+                trma_move_contest_note(contest, &way, (is_quick ? OWN : FAR) * way.bytes / SIZE, OWN);
+            }
+        }
+        assert_true(trma_move_contest_take(contest, PLACE, SIZE).is_past);
+        (void)past_of(contest, 2 * LOOK_EVERY, QUICK, OWN, OWN);
+        assert_int_equal(past_of(contest, 1, QUICK, OWN, OWN), 0);
+    }
+}
+
 static void test_the_machine_changes(void **state) {
     struct trma_move_contest *contest = new_part();
 
@@ -310,6 +331,7 @@ int main(void) {
         cmocka_unit_test(test_what_is_kept),
         cmocka_unit_test(test_what_is_close),
         cmocka_unit_test(test_a_trial_that_is_disturbed),
+        cmocka_unit_test(test_trials_begin_anew),
         cmocka_unit_test(test_single_quick_looks),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_a_place_that_does_not_come_again),

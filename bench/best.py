@@ -75,7 +75,7 @@ def best_tables(results, titles):
                   ["experiment", "synchronisation", "operation", *head], rows, 3),
             Table("Against the best MPI alone: cells that are slower", f"{note}; then the worst of them when every time is told "
                   "in multiples of that of the limit in the same launch (the exchange by hand, memcpy, a loop of sums), and the limit's own share, "
-                  "where there is one; last, by what factor two runs of one host alone differ in the cell, of all hosts the largest",
+                  "where there is one (of k origins at another time); last, by what factor two runs of one host alone differ in the cell, of all hosts the largest",
                   ["cell", "best alone", "its time", *head, "by limits", "the limit", "by chance"], slower, 2)]
 
 

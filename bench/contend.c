@@ -97,37 +97,55 @@ static long check(void *context) {
     return wrong;
 }
 
-static void measure(const struct bench *bench, const char *mode, const char *op, const char *flavour) {
-    static struct bench_samples samples;
-    struct contend contend = {.rank = bench->rank, .ranks = bench->ranks, .same = strcmp(mode, "same") == 0};
-    contend.update = op[0] == 'f' ? FETCH_AND_OP : op[0] == 'c' ? COMPARE_AND_SWAP : ACCUMULATE;
-    bench_window_make(&contend.window, flavour, (size_t)bench->ranks * apart, MPI_COMM_WORLD);
-    struct bench_task task = {.context = &contend,
-                              .open = open_epoch,
-                              .run = run,
-                              .close = close_epoch,
-                              .check = check,
-                              .least = 64,
-                              .warm = contend.window.created,
-                              .together = true};
-    bench_run(bench, &task, &samples);
+static void emit(const struct bench *bench, const char *mode, const char *op, const char *flavour,
+                 struct bench_samples *samples) {
     struct bench_cell cell = {.mode = mode, .op = op, .flavour = flavour, .size = 8};
     cell.ops = bench->ranks - 1;
     cell.extra[0].name = "others";
     cell.extra[0].value = bench->ranks - 1;
-    bench_emit(bench, &cell, &samples, 0);
-    bench_window_free(&contend.window);
+    bench_emit(bench, &cell, samples, 0);
+}
+
+/* The flavours in turns, a window of each alive: they are compared. `what` says what they have in common. */
+static void measure(const struct bench *bench, const struct contend *what, const char *mode, const char *op) {
+    static struct bench_samples samples[BENCH_MAX_TURNS];
+    struct contend contend[BENCH_MAX_TURNS];
+    struct bench_task task[BENCH_MAX_TURNS];
+    char flavour[BENCH_MAX_TURNS][32];
+    int count = 0;
+    while (count < BENCH_MAX_TURNS &&
+           bench_list_entry(bench->options.flavours, count, flavour[count], sizeof flavour[count])) {
+        contend[count] = *what;
+        bench_window_make(&contend[count].window, flavour[count], (size_t)what->ranks * apart,
+                          MPI_COMM_WORLD);
+        task[count] = (struct bench_task){.context = &contend[count],
+                                          .open = open_epoch,
+                                          .run = run,
+                                          .close = close_epoch,
+                                          .check = check,
+                                          .least = 64,
+                                          .warm = contend[count].window.created,
+                                          .together = true};
+        count++;
+    }
+    bench_run_in_turns(bench, task, count, samples);
+    for (int i = 0; i < count; i++) {
+        emit(bench, mode, op, flavour[i], &samples[i]);
+        bench_window_free(&contend[i].window);
+    }
 }
 
 int main(int argc, char **argv) {
     struct bench bench;
     bench_begin(&bench, &program, argc, argv, 2, 1024);
     const struct bench_options *options = &bench.options;
-    char mode[32], op[32], flavour[32];
+    struct contend contend = {.rank = bench.rank, .ranks = bench.ranks};
+    char mode[32], op[32];
     for (int m = 0; bench_list_entry(options->modes, m, mode, sizeof mode); m++) {
         for (int o = 0; bench_list_entry(options->ops, o, op, sizeof op); o++) {
-            for (int f = 0; bench_list_entry(options->flavours, f, flavour, sizeof flavour); f++)
-                measure(&bench, mode, op, flavour);
+            contend.same = strcmp(mode, "same") == 0;
+            contend.update = op[0] == 'f' ? FETCH_AND_OP : op[0] == 'c' ? COMPARE_AND_SWAP : ACCUMULATE;
+            measure(&bench, &contend, mode, op);
         }
     }
     return bench_end();

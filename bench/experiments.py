@@ -102,12 +102,12 @@ EXPERIMENTS = {e.name: e for e in (
         limit=("--mode", "overlap", "--size", "8,4K,64K,256K,1M,4M", "--values", "100,200,400", "--reps", "51"), timeout_s=240),
     Experiment(
         "aggregate", "Bandwidth of k origins into one target",
-        full=_ranks("aggregate", (2, 3, 4, 5, 8), *WARM), limit=("--mode", "exchange,memcpy", "--op", "put,get", "--size", "64K,512K"),
-        in_turns=True, timeout_s=240),
+        full=_ranks("aggregate", (2, 3, 4, 5, 8), *WARM), limit=("--mode", "memcpy", "--op", "put", "--size", "64K,512K"),
+        crowd_limit=("--mode", "aggregate,aggregate_sessions", "--values", "1,2,3,4,7", "--size", "64K,512K"), in_turns=True, timeout_s=240),
     Experiment(
         "window", "Creation and freeing of a window, and its memory",
         full=_ranks("window", (2, 4, 8)),
-        crowd_limit=("--mode", "window", "--values", "1,3,7", "--reps", "21"), timeout_s=120),
+        crowd_limit=("--mode", "window", "--values", "1,3,7", "--size", "4K,64K,1M,16M", "--reps", "21"), timeout_s=120),
     Experiment(
         "adopt", "Windows on ordinary memory: their price by policy, and the owner's own computing",
         full=(("adopt", 2, ("--mode", "cma", "--size", "8,4K,64K,1M")),

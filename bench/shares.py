@@ -77,7 +77,11 @@ def missed_cells(results, hosts):
 def limit_us(results, hosts, fields):
     """What a cell takes by hand, or within one process, as it was sampled in turns with it: the median over the launches of
     all programs that did; where none did, and the target is told, the median over the places of cache lines; else None. An
-    epoch between fences is the same by hand as one of post and start, so its limit is what that took, at another time."""
+    epoch between fences is the same by hand as one of post and start, so its limit is what that took, at another time; that of
+    k origins' puts is also of another time."""
+    if fields["bench"] == "aggregate":
+        crowd = results.limit(mode="aggregate", **{name: fields[name] for name in ("op", "size", "others")})
+        return crowd.of() if crowd else None
     where = dict(fields, mode="pscw") if fields.get("mode") == "fence" else fields
     values = (results.exactly(host, variant, dict(where, flavour=flavour))
               for host in hosts for variant in (ALONE, WITH) for flavour in BESIDE)

@@ -377,11 +377,13 @@ GENERIC = {
     "overlap": ("overlap", "overlap"), "aggregate": ("GB/s", "gb_s"), "window": (None, "median_us"),
 }
 
-LIMITED = {"rate": COPY_HEAD, "aggregate": COPY_HEAD, "sync": COPY_HEAD[:1], "overlap": COPY_HEAD[:1],
+LIMITED = {"rate": COPY_HEAD, "aggregate": ["by hand", "by hand, sessions", "memcpy"], "sync": COPY_HEAD[:1], "overlap": COPY_HEAD[:1],
            "contend": ["by hand", "update"], "window": [f"by hand: {name}" for _, name in FLAVOURS]}
 LIMIT_NOTES = {
     "sync": "; by hand: fan_in, fence and barrier by so many processes over one shared mapping, lock: an atomic instruction, "
             "otherwise a word to one other process",
+    "aggregate": "; by hand: so many processes over one shared mapping, who waits yields where they are more than the CPUs; sessions: the same, "
+                 "each in a session of its own, as MPICH's launcher starts ranks; memcpy: one process",
     "contend": "; by hand: so many processes over one shared mapping, an atomic instruction each; update: one process",
     "window": "; by hand, so many processes: they tell one another where their shared memory lies, or make it and map it",
 }
@@ -408,6 +410,10 @@ def generic_limits(results, bench, fields, field):
         by_hand = results.limit(**{name: fields[name] for name in ("mode", "op", "others")})
         alone = results.limit(mode="update", op=fields["op"], size=8)
         return [number_text(by_hand, field, ""), f"{1 / alone.of():.3g}" if alone else ""]
+    if bench == "aggregate":
+        where = {name: fields[name] for name in ("op", "size", "others")}
+        return [number_text(results.limit(mode=mode, **where), field, "") for mode in ("aggregate", "aggregate_sessions")] + [
+            number_text(results.limit(mode="memcpy", op="put", size=fields["size"]), field, "")]
     if bench == "window":
         where = {"op": fields["op"], "size": fields["size"], "others": fields["ranks"] - 1}
         return [value_text(results.limit(mode="window", flavour=flavour, **where), "") for flavour, _ in FLAVOURS]

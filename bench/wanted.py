@@ -186,7 +186,7 @@ def wanted_tables(results, titles):
     return [Table("The figures that were set", "best MPI: in each cell that of all alone on allocated windows by which TrueRMA's share is the highest, median over launches; of figures "
                   "for several cells the worst one, the median, and how many meet the figure; what was not measured in turns, and only while the "
                   "machine's two CPUs were far from each other, is not compared (but for overlap); last, the same by hand or within one process, where that was "
-                  "measured (by post, with large transfers by locks, in turns; of fences that of post, at another time; of fetch_and_op, "
-                  "compare_and_swap and overlap not in turns): a measure, "
+                  "measured (by post, with large transfers by locks, in turns; of fences that of post, at another time; of k origins, "
+                  "fetch_and_op, compare_and_swap and overlap not in turns): a measure, "
                   "not a limit, TrueRMA can take less",
                   ["figure", "wanted", *(f"{titles[host]}: {name}" for host in hosts for _, name in FLAVOURS), "by hand"], rows, 2)]

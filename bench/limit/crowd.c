@@ -5,10 +5,13 @@
  * The time is that from the first origin's begin to the last one's end, per update of one origin.
  * fan_in: the target stores a word to each origin, which polls for it and stores one back; the target's time
  * until it has seen all. barrier: all add to one word and poll it. Of fan_in, and with more processes than
- * CPUs, each step is a sample. window: see crowd.h. */
+ * CPUs, each step is a sample. window: see crowd.h. aggregate: see crowd_aggregate.h; aggregate_sessions: the
+ * same where each process has a session of its own, as MPICH's launcher gives it: Linux may divide a CPU
+ * between sessions first, and then a yield does not give it away. */
 #include "crowd.h"
 
 #include "../common/options.h"
+#include "crowd_aggregate.h"
 #include "fork.h"
 
 #include <stdio.h>
@@ -21,15 +24,15 @@
 static const struct bench_program program = {
     .name = "limit-crowd",
     .summary = "the limits of k origins and a target: by hand over shared memory",
-    .modes = "same,distinct,fan_in,barrier,window",
+    .modes = "same,distinct,fan_in,barrier,window,aggregate,aggregate_sessions",
     .ops = "fetch_and_op,compare_and_swap,accumulate",
     .flavours = "create,allocate",
-    .sizes = "4K,64K,1M,16M",
+    .sizes = "4K,64K",
     .values = "1,2,4,8",
     .values_help = "origins",
     .budget_ms = 100};
 
-enum task { SAME, DISTINCT, FAN_IN, BARRIER, WINDOW };
+enum task { SAME, DISTINCT, FAN_IN, BARRIER, WINDOW, AGGREGATE };
 enum update { FETCH_AND_OP, COMPARE_AND_SWAP, ACCUMULATE };
 
 /* What a cell is of. */
@@ -37,7 +40,8 @@ struct work {
     enum task task;
     enum update update; /* same, distinct */
     bool created;       /* window */
-    size_t bytes;       /* window */
+    bool has_sessions;  /* aggregate: each process one of its own */
+    size_t bytes;       /* window, aggregate */
 };
 
 static bool is_update(enum task task) {
@@ -82,17 +86,24 @@ static long take_part(struct crowd *crowd, const struct work *work) {
         return 0;
     case WINDOW:
         return crowd_window_use(crowd, work->created, work->bytes, &ignored, &ignored);
+    case AGGREGATE:
+        crowd_aggregate_put(crowd);
+        return 0;
     default:
         return update(crowd, work, mine);
     }
 }
 
-/* The target's part of a step of fan_in or barrier. */
+/* The target's part of a step of fan_in, barrier or aggregate. */
 static long lead(struct crowd *crowd, const struct work *work) {
     struct crowd_origin *origin = crowd->shared->origin;
     long wrong = 0;
     if (work->task == BARRIER) {
         crowd_meet(crowd);
+        return 0;
+    }
+    if (work->task == AGGREGATE) {
+        crowd_aggregate_expose(crowd);
         return 0;
     }
     crowd->step++;
@@ -114,6 +125,8 @@ static void serve(struct crowd *crowd, const struct work *work) {
         long wrong = 0;
         if (iterations == 0)
             return;
+        if (work->task == AGGREGATE)
+            crowd_aggregate_fill(crowd, order);
         mine->begin_us = bench_now_us();
         for (long i = 0; i < iterations; i++)
             wrong += take_part(crowd, work);
@@ -140,6 +153,8 @@ static void settle(struct crowd *crowd, const struct work *work, long wrong) {
         wrong += work->task == DISTINCT && shared->origin[i].word != shared->origin[i].added;
     }
     wrong += work->task == SAME && shared->word != sum;
+    if (work->task == AGGREGATE)
+        wrong += crowd_aggregate_wrong(crowd, atomic_load(&shared->orders));
     wrong += atomic_load(&shared->wrong);
     if (wrong != 0) {
         printf("CHECK FAILED: limit-crowd: %ld wrong\n", wrong);
@@ -186,7 +201,8 @@ static void sample_steps(struct crowd *crowd, const struct work *work, const str
         iterations *= 4;
         us = sample(crowd, work, iterations);
     }
-    if (!is_update(work->task) && (crowd->crowded || work->task == FAN_IN)) {
+    const bool has_start = work->task == FAN_IN || work->task == AGGREGATE; /* in which the origins wake up */
+    if (!is_update(work->task) && (crowd->crowded || has_start)) {
         sample_each(crowd, work, (long)(options->budget_ms * 1e3 / us) + options->reps, samples);
         return;
     }
@@ -242,9 +258,15 @@ static void run(const struct work *work, const struct bench_options *options, in
                           .shared = limit_memory_share(bytes)};
     if (work->task == WINDOW)
         crowd_window_prepare(others + 1, work->bytes);
+    if (work->task == AGGREGATE)
+        crowd_aggregate_prepare(others, work->bytes);
     for (crowd.place = 0; crowd.place <= others; crowd.place++) {
         if (limit_process_fork(options->pin, crowd.place) != 0)
             continue;
+        if (work->has_sessions && setsid() < 0) {
+            perror("limit-crowd: setsid");
+            _exit(1);
+        }
         if (crowd.place == 0)
             measure(&crowd, work, options, cell);
         else
@@ -285,11 +307,22 @@ static void run_windows(struct work *work, const struct bench_options *options, 
     }
 }
 
+static void run_aggregates(struct work *work, const struct bench_options *options, const char *mode,
+                           int others) {
+    for (int s = 0; s < options->sizes.count; s++) {
+        work->bytes = (size_t)options->sizes.item[s];
+        struct bench_cell cell = {.mode = mode, .op = "put", .size = options->sizes.item[s]};
+        cell.bytes = (double)CROWD_PIECES * (double)work->bytes * others;
+        run(work, options, others, &cell);
+    }
+}
+
 static enum task task_of(const char *mode) {
     return mode[0] == 's'   ? SAME
            : mode[0] == 'd' ? DISTINCT
            : mode[0] == 'f' ? FAN_IN
            : mode[0] == 'b' ? BARRIER
+           : mode[0] == 'a' ? AGGREGATE
                             : WINDOW;
 }
 
@@ -322,12 +355,15 @@ int main(int argc, char **argv) {
     for (int m = 0; bench_list_entry(options.modes, m, mode, sizeof mode); m++) {
         for (int v = 0; v < options.values.count; v++) {
             const int others = (int)options.values.item[v];
-            struct work work = {.task = task_of(mode)};
+            struct work work = {.task = task_of(mode),
+                                .has_sessions = strcmp(mode, "aggregate_sessions") == 0};
             struct bench_cell cell = {.mode = mode, .op = "none"};
             if (is_update(work.task))
                 run_updates(&work, &options, mode, others);
             else if (work.task == WINDOW)
                 run_windows(&work, &options, mode, others);
+            else if (work.task == AGGREGATE)
+                run_aggregates(&work, &options, mode, others);
             else
                 run(&work, &options, others, &cell);
         }

@@ -185,6 +185,10 @@ static enum trma_status join_member(struct trma_team *team, uint32_t member,
     return TRMA_OK;
 }
 
+static uint32_t yields_of(uint32_t per_core) {
+    return per_core == 2 ? TRMA_WAIT_YIELDS_OF_TWO : per_core * TRMA_WAIT_YIELDS_PER_MEMBER;
+}
+
 enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint32_t size, uint32_t me,
                                        struct trma_team_block *block, const struct trma_team_options *options,
                                        struct trma_team **out, const char **refusal) {
@@ -209,7 +213,7 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
     team->all_have_cma = true;
     const uint32_t per_core = count_members_per_core(cards, size);
     team->waiter = (struct trma_waiter){.crowded = per_core > 0,
-                                        .yields = per_core * TRMA_WAIT_YIELDS_PER_MEMBER,
+                                        .yields = yields_of(per_core),
                                         .spin_us = options->spin_us,
                                         .progress = options->progress,
                                         .is_alive = trma_node_team_is_alive,

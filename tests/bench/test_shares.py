@@ -15,9 +15,9 @@ from best import best_tables  # pylint: disable=wrong-import-position
 from campaign import Store  # pylint: disable=wrong-import-position
 from experiments import EXPERIMENTS, adapted, is_adapted, jobs  # pylint: disable=wrong-import-position
 from results import Results, share  # pylint: disable=wrong-import-position
-from runner import ALONE, BUILT_WITH, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
-from shares import cells_of, chances  # pylint: disable=wrong-import-position
-from tables import offset_tables  # pylint: disable=wrong-import-position
+from runner import ALONE, BUILT_WITH, LIMIT, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
+from shares import cells_of, chances, limit_us  # pylint: disable=wrong-import-position
+from tables import generic_tables, offset_tables  # pylint: disable=wrong-import-position
 
 HOST = "some-host"
 TRANSFER = {"bench": "latency", "mode": "lock_all", "op": "put", "flavour": "allocate", "size": 8}
@@ -81,6 +81,20 @@ class Shares(unittest.TestCase):
         self.assertEqual([row[3:] for row in rows],
                          [["0 B", "8.00 µs", "2.00 µs", "4.00×", "8.00 µs", "2.00 µs", "4.00×", "2.00 µs"],
                           ["16 B", "8.00 µs", "2.00 µs", "4.00×", "80.0 µs", "20.0 µs", "4.00×", "20.0 µs"]])
+
+    def test_origins_by_hand(self):
+        puts = {"bench": "aggregate", "mode": "pscw", "op": "put", "size": 65536, "others": 2, "burst": 16}
+        by_hand = [{"bench": "limit", "mode": mode, "op": "put", "size": 65536, "others": others, "gb_s": speed}
+                   for mode, others, speed in (("aggregate", 2, 80.0), ("aggregate_sessions", 2, 45.0), ("aggregate", 3, 60.0))]
+        memcpy = {"bench": "limit", "mode": "memcpy", "op": "put", "size": 65536, "gb_s": 50.0}
+        runs = [run(variant, dict(puts, flavour=flavour, gb_s=speed), us) for flavour in ("create", "allocate")
+                for variant, us, speed in ((ALONE, 40.0, 52.0), (WITH, 32.0, 64.0))]
+        runs += [run(LIMIT, cell, 1000 * cell["others"] / cell["gb_s"], host="") for cell in by_hand] + [run(LIMIT, memcpy, 1.3, host="")]
+        results = Results(runs)
+        self.assertEqual(limit_us(results, [HOST], dict(puts, flavour="allocate")), 25.0)
+        self.assertIsNone(limit_us(results, [HOST], dict(puts, flavour="allocate", others=7)))
+        row, = generic_tables(results, {HOST: "Some MPI"}, "aggregate")[0].rows
+        self.assertEqual(row[-7:], ["52", "64", "52", "64", "80", "45", "50"])
 
 
 class Adapted(unittest.TestCase):

@@ -19,7 +19,7 @@
  * before a peer with a core of its own has copied something. Measured (2 cores, each process in a session of
  * its own), a fence of 5 and 8 members, eight launches: 4-7 and 8-10 us; with 64 yields for all up to 90 in
  * one of eight. With half as many a fence after puts of 64 KiB among 3 members takes 9 instead of 6 us.
- * Where a core has two, later: one who sleeps has to be woken from the other core as often as not. Measured
+ * Where a core has two, later: it paid there, and cost scientific codes with more ranks per core. Measured
  * (Zen 4, bench-aggregate of 64 KiB on MPICH, in turns, 3 launches; 64 yields against 16): 3 members 0.97,
  * 4 members 0.73 of the time; with 32 per member also where a core has more, 8 members 0.91, but scientific
  * codes of 8 ranks (mg, lu, ljmd, 7 launches) in 0.97 to 1.19, of 4 ranks 0.90 to 1.07.

@@ -129,13 +129,15 @@ int trma_call_Get(struct trma_win *window, void *origin_addr, MPI_Count origin_c
     return move(window, TRMA_COUNT_GET, &origin, target_rank, target_disp, target_count, target_datatype);
 }
 
-int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes) {
-    trma_move_copy_bytes(target, origin_addr, bytes);
+int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes, struct trma_win *window,
+                             int target_rank) {
+    trma_win_operation_store(window->core, (uint32_t)target_rank, target, origin_addr, bytes);
     return MPI_SUCCESS;
 }
 
-int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes) {
-    trma_move_fetch_bytes(origin_addr, target, bytes);
+int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes, struct trma_win *window,
+                             int target_rank) {
+    trma_win_operation_fetch(window->core, (uint32_t)target_rank, target, origin_addr, bytes);
     return MPI_SUCCESS;
 }
 
@@ -186,7 +188,7 @@ static __attribute__((noinline)) int put_late(struct trma_win *window, const voi
     }
     claim(core, target_rank, target, bytes);
     trma_win_order_note_store(core);
-    return trma_operation_put_bytes(target, origin_addr, bytes);
+    return trma_operation_put_bytes(target, origin_addr, bytes, window, target_rank);
 }
 
 static __attribute__((noinline)) int get_late(struct trma_win *window, void *origin_addr, MPI_Count count,
@@ -202,7 +204,7 @@ static __attribute__((noinline)) int get_late(struct trma_win *window, void *ori
     }
     claim_word(core, target_rank, bytes);
     trma_win_order_pay();
-    return trma_operation_get_bytes(origin_addr, target, bytes);
+    return trma_operation_get_bytes(origin_addr, target, bytes, window, target_rank);
 }
 
 int trma_operation_put_typed(struct trma_win *window, const void *origin_addr, MPI_Count count,
@@ -217,7 +219,7 @@ int trma_operation_put_typed(struct trma_win *window, const void *origin_addr, M
     trma_win_order_note_store(window->core);
     return trma_move_copy_number(target, origin_addr, bytes)
                ? MPI_SUCCESS
-               : trma_operation_put_bytes(target, origin_addr, bytes);
+               : trma_operation_put_bytes(target, origin_addr, bytes, window, target_rank);
 }
 
 int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Count count,
@@ -232,7 +234,7 @@ int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Cou
     trma_win_order_pay();
     return trma_move_copy_number(origin_addr, target, bytes)
                ? MPI_SUCCESS
-               : trma_operation_get_bytes(origin_addr, target, bytes);
+               : trma_operation_get_bytes(origin_addr, target, bytes, window, target_rank);
 }
 
 /* Finds operation and element of an accumulate; all its data is of the target's one predefined type. */

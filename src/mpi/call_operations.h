@@ -32,8 +32,10 @@ int trma_operation_get_typed(struct trma_win *window, void *origin_addr, MPI_Cou
                              const struct trma_type *type, int target_rank, MPI_Aint target_disp);
 /* The bytes of a put and a get that are more or fewer than one number. MPI_SUCCESS. Always called, as the
  * last thing that their callers do: in line they would need a frame there. */
-__attribute__((noinline)) int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes);
-__attribute__((noinline)) int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes);
+__attribute__((noinline)) int trma_operation_put_bytes(void *target, const void *origin_addr, size_t bytes,
+                                                       struct trma_win *window, int target_rank);
+__attribute__((noinline)) int trma_operation_get_bytes(void *origin_addr, const void *target, size_t bytes,
+                                                       struct trma_win *window, int target_rank);
 /* The same for a type and an operation that have been looked up. Of accumulate: both sides are of that type,
  * the operation is not NO_OP. */
 int trma_operation_accumulate_array(struct trma_win *window, const void *origin_addr, MPI_Count count,
@@ -105,7 +107,7 @@ static inline bool trma_quick_Put(struct trma_win *window, const void *origin_ad
     trma_win_order_note_store(window->core);
     *code = trma_move_copy_number(target, origin_addr, bytes)
                 ? MPI_SUCCESS
-                : trma_operation_put_bytes(target, origin_addr, bytes);
+                : trma_operation_put_bytes(target, origin_addr, bytes, window, target_rank);
     return true;
 }
 
@@ -131,7 +133,7 @@ static inline bool trma_quick_Get(struct trma_win *window, void *origin_addr, MP
     trma_win_order_pay();
     *code = trma_move_copy_number(origin_addr, target, bytes)
                 ? MPI_SUCCESS
-                : trma_operation_get_bytes(origin_addr, target, bytes);
+                : trma_operation_get_bytes(origin_addr, target, bytes, window, target_rank);
     return true;
 }
 

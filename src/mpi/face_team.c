@@ -9,6 +9,7 @@
 #include "face_host.h"
 #include "face_log.h"
 #include "mem/mem_door.h"
+#include "move/move_copy.h"
 
 struct trma_handle_table trma_comms = TRMA_HANDLE_TABLE(struct trma_comm);
 
@@ -73,7 +74,8 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
     struct trma_team_block *block = NULL;
     struct trma_team_options options = {.spin_us = (uint32_t)trma_knobs()->spin_us,
                                         .progress = trma_host_progress,
-                                        .update = trma_acc_combine_bytes};
+                                        .update = trma_acc_combine_bytes,
+                                        .copy = trma_move_at_once};
     struct trma_team_card *cards = calloc((size_t)size, sizeof *cards);
     enum trma_status status = TRMA_ERR_NO_MEMORY;
 

@@ -6,6 +6,7 @@
 #include "acc/acc_element.h"
 #include "mem/mem_heap.h"
 #include "move/move_bytes.h"
+#include "move/move_copy.h"
 #include "win/win_epoch.h"
 #include "win/win_order.h"
 
@@ -50,7 +51,8 @@ void scene_gather(struct actor *actor, unsigned gate) {
 }
 
 static void join_team(struct actor *actor) {
-    static const struct trma_team_options options = {.spin_us = 20, .update = trma_acc_combine_bytes};
+    static const struct trma_team_options options = {
+        .spin_us = 20, .update = trma_acc_combine_bytes, .copy = trma_move_at_once};
     struct trma_team_block *block;
     const char *refusal = NULL;
     struct trma_team_card *card = &actor->scene->cards[actor->me];
@@ -289,7 +291,7 @@ enum trma_status window_put(struct trma_window *window, uint32_t target, int64_t
 
     if (quick) {
         trma_win_order_note_store(window);
-        trma_move_copy_bytes(quick, from, count * sizeof *from);
+        trma_win_operation_store(window, target, quick, from, count * sizeof *from);
         return TRMA_OK;
     }
     return window_operate(window, TRMA_COUNT_PUT, target, at, (void *)(uintptr_t)from, NULL, count);
@@ -303,7 +305,7 @@ enum trma_status window_get(struct trma_window *window, uint32_t target, int64_t
 
     if (quick) {
         trma_win_order_pay();
-        trma_move_copy_bytes(to, quick, count * sizeof *to);
+        trma_win_operation_fetch(window, target, quick, to, count * sizeof *to);
         return TRMA_OK;
     }
     return window_operate(window, TRMA_COUNT_GET, target, at, to, NULL, count);

@@ -10,6 +10,7 @@
 
 #include "move/move_place.h"
 #include "move/move_stream.h"
+#include "move/move_ways.h"
 
 /* Nothing is read or written there: only the numbers count. */
 enum { FAR_AWAY = 1 << 30, BYTES = 8 << 20, SLOW = 100000, SETTLING = 3 };
@@ -95,7 +96,7 @@ static void test_both_are_tried(void **state) {
     (void)state;
     assert_int_equal(past_of(place, 2, SLOW, SLOW), 0);
     assert_int_equal(past_of(place, 3, SLOW, SLOW), 3);
-    assert_int_equal(past_of(place, TRMA_MOVE_PLACE_WAIT_FIRST, SLOW, SLOW), 0);
+    assert_int_equal(past_of(place, TRMA_MOVE_WAYS_WAIT_FIRST, SLOW, SLOW), 0);
 }
 
 /* Runs that go the one way until a look at the other one. */
@@ -111,8 +112,8 @@ static unsigned runs_until_look(struct trma_move_place *place, uint64_t through,
 
 /* The first look comes soon, the next ones later each time; after a change again. */
 static void test_looks_grow_apart(void **state) {
-    const unsigned first = TRMA_MOVE_PLACE_WAIT_FIRST;
-    const unsigned second = first * TRMA_MOVE_PLACE_WAIT_GROWTH;
+    const unsigned first = TRMA_MOVE_WAYS_WAIT_FIRST;
+    const unsigned second = first * TRMA_MOVE_WAYS_WAIT_GROWTH;
     struct trma_move_place *place = new_place();
 
     (void)state;
@@ -120,8 +121,8 @@ static void test_looks_grow_apart(void **state) {
     for (int change = 0; change < 2; change++) {
         assert_in_range(runs_until_look(place, SLOW, far_slower), first - SETTLING, first + SETTLING);
         assert_in_range(runs_until_look(place, SLOW, far_slower), second, second + SETTLING);
-        assert_in_range(runs_until_look(place, SLOW, far_slower), second * TRMA_MOVE_PLACE_WAIT_GROWTH,
-                        second * TRMA_MOVE_PLACE_WAIT_GROWTH + SETTLING);
+        assert_in_range(runs_until_look(place, SLOW, far_slower), second * TRMA_MOVE_WAYS_WAIT_GROWTH,
+                        second * TRMA_MOVE_WAYS_WAIT_GROWTH + SETTLING);
         while (past_of(place, 2 * SETTLING, far_slower, SLOW) < 2 * SETTLING) {
         }
         while (past_of(place, SETTLING, SLOW, far_slower) > 0) {
@@ -131,14 +132,14 @@ static void test_looks_grow_apart(void **state) {
 
 /* What was slow when it was measured for the first time is looked at again soon. */
 static void test_a_cold_beginning(void **state) {
-    enum { SOON = TRMA_MOVE_PLACE_WAIT_FIRST + 3 * SETTLING };
+    enum { SOON = TRMA_MOVE_WAYS_WAIT_FIRST + 3 * SETTLING };
     struct trma_move_place *place = new_place();
 
     (void)state;
     assert_int_equal(past_of(place, SETTLING - 1, far_slower, (uint64_t)SLOW * 2), 0);
     assert_int_equal(past_of(place, SETTLING, SLOW, (uint64_t)SLOW * 2), SETTLING);
     assert_true(run(place, SLOW, (uint64_t)SLOW * 2)); /* by what it took at first, the right way */
-    assert_in_range(past_of(place, SOON, SLOW, (uint64_t)SLOW * 2), 1, TRMA_MOVE_PLACE_WAIT_FIRST);
+    assert_in_range(past_of(place, SOON, SLOW, (uint64_t)SLOW * 2), 1, TRMA_MOVE_WAYS_WAIT_FIRST);
     assert_false(run(place, SLOW, (uint64_t)SLOW * 2));
 }
 
@@ -150,7 +151,7 @@ static void test_a_change_is_not_measured(void **state) {
     assert_int_equal(past_of(place, 2, SLOW, SLOW), 0);
     assert_int_equal(past_of(place, 2, SLOW, 1), 2); /* past the cache what lay in it */
     assert_true(run(place, SLOW, SLOW));
-    assert_int_equal(past_of(place, TRMA_MOVE_PLACE_WAIT_FIRST, SLOW, SLOW), 0);
+    assert_int_equal(past_of(place, TRMA_MOVE_WAYS_WAIT_FIRST, SLOW, SLOW), 0);
 }
 
 /* Past the cache of so many runs, which take so much of the way through. */
@@ -162,26 +163,26 @@ static void check_the_faster_one(uint64_t through, uint64_t past, unsigned most_
 }
 
 static void test_the_faster_one_wins(void **state) {
-    const uint64_t most = (uint64_t)SLOW * TRMA_MOVE_PLACE_EIGHTHS / 8;
+    const uint64_t most = (uint64_t)SLOW * TRMA_MOVE_WAYS_EIGHTHS / 8;
 
     (void)state;
     check_the_faster_one(far_slower, SLOW, 5, true);
     check_the_faster_one(SLOW, far_slower, 5, false);
     /* The less a look costs, the more there are. */
     check_the_faster_one(SLOW, (uint64_t)SLOW * 3 / 2, 17, false);
-    check_the_faster_one(SLOW, SLOW, 4000 / TRMA_MOVE_PLACE_WAIT_LEAST, false);
+    check_the_faster_one(SLOW, SLOW, 4000 / TRMA_MOVE_WAYS_WAIT_LEAST, false);
     /* Who reads it is thought of: past the cache must be clearly faster. */
-    check_the_faster_one(SLOW, most + SLOW / 100, 4000 / TRMA_MOVE_PLACE_WAIT_LEAST, false);
+    check_the_faster_one(SLOW, most + SLOW / 100, 4000 / TRMA_MOVE_WAYS_WAIT_LEAST, false);
     check_the_faster_one(SLOW, most - SLOW / 100, 50, true);
 }
 
 /* A way that becomes slower is found out soon; one that becomes faster, by the next look. */
 static void test_the_machine_changes(void **state) {
-    enum { SOON = 40, LATER = TRMA_MOVE_PLACE_WAIT_MOST + SOON };
+    enum { SOON = 40, LATER = TRMA_MOVE_WAYS_WAIT_MOST + SOON };
     struct trma_move_place *place = new_place();
 
     (void)state;
-    (void)past_of(place, TRMA_MOVE_PLACE_WAIT_MOST / 2, SLOW, far_slower); /* no look is near */
+    (void)past_of(place, TRMA_MOVE_WAYS_WAIT_MOST / 2, SLOW, far_slower); /* no look is near */
     (void)past_of(place, SOON, far_slower, SLOW);
     assert_in_range(past_of(place, SOON, far_slower, SLOW), SOON - SETTLING, SOON);
     (void)past_of(place, SOON, SLOW, far_slower);
@@ -194,7 +195,7 @@ static void test_the_machine_changes(void **state) {
 
 /* One look that finds it much faster is enough. */
 static void test_by_the_next_look(void **state) {
-    enum { SOON = 40, LATER = TRMA_MOVE_PLACE_WAIT_MOST + SOON };
+    enum { SOON = 40, LATER = TRMA_MOVE_WAYS_WAIT_MOST + SOON };
     struct trma_move_place *place = new_place();
 
     (void)state;

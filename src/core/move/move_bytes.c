@@ -367,3 +367,11 @@ void trma_move_fetch_long(void *to, const void *from, size_t size) {
         copy_long(to, from, size, copy_ended_by_vectors, false);
     }
 }
+
+void trma_move_copy_part(void *to, const void *from, size_t size) {
+    if (trma_move_goes_there_and_back() && size > TRMA_MOVE_MIDDLE_MOST) {
+        copy_onward_by_32(to, from, size);
+    } else {
+        memcpy(to, from, size);
+    }
+}

@@ -77,6 +77,10 @@ void trma_move_copy_long(void *to, const void *from, size_t size);
  */
 void trma_move_fetch_long(void *to, const void *from, size_t size);
 
+/* A part, of some ten KiB and more, of a copy that another process does with this one: through the caches,
+ * and nothing is noted of it. The sides do not overlap. Thread-safe. */
+void trma_move_copy_part(void *to, const void *from, size_t size);
+
 /* Moves the sizes of one number; false, and nothing is done, for others. Thread-safe. */
 static inline bool trma_move_copy_number(void *to, const void *from, size_t size) {
     uint64_t eight;

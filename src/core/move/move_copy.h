@@ -67,6 +67,12 @@ enum trma_status trma_move_read(const struct trma_path *path, void *local, uintp
 enum trma_status trma_move_write(const struct trma_path *path, const void *local, uintptr_t target,
                                  size_t size);
 
+/*
+ * A trma_help_copy: bytes between this process's memory and a peer's private memory, by CMA. Never waits,
+ * not even for a peer that is exchanging pages: who is inside a gate himself must not. Thread-safe.
+ */
+bool trma_move_at_once(struct trma_peer *peer, void *own, uintptr_t place, size_t size, bool is_to_peer);
+
 /* False when all movements are finished before the call that starts them returns: no mover has been set that
  * may complete later. Then there is nothing to ask trma_move_test for. */
 extern TRMA_HIDDEN atomic_bool trma_move_has_late_mover;

@@ -314,6 +314,43 @@ bool trma_move_dense(const struct trma_path *path, uintptr_t origin, uintptr_t t
                                 : carry_dense(path, origin, target, size, is_put, false);
 }
 
+/* Carries what one system call does, if the peer is not exchanging pages just then. */
+static ssize_t carry_now(const struct call *call) {
+    struct trma_gate *gate = call->peer->gate;
+    unsigned sequence = 0;
+
+    if (call->is_write) {
+        if (!gate || !trma_node_gate_try(gate)) {
+            return -1;
+        }
+        const ssize_t carried = carry_some(call);
+        trma_node_gate_leave(gate);
+        return carried;
+    }
+    if (!gate || !trma_node_gate_read_try(gate, &sequence)) {
+        return -1;
+    }
+    const ssize_t carried = carry_some(call);
+    return trma_node_gate_read_is_good(gate, sequence) ? carried : -1;
+}
+
+bool trma_move_at_once(struct trma_peer *peer, void *own, uintptr_t place, size_t size, bool is_to_peer) {
+    const struct iovec local = {own, size};
+    const struct iovec remote = {(void *)place, size};
+    const struct call call = {.peer = peer,
+                              .is_write = is_to_peer,
+                              .local = &local,
+                              .remote = &remote,
+                              .n_local = 1,
+                              .n_remote = 1};
+
+    if (peer->is_self) { /* threads that play members */
+        memmove(is_to_peer ? (void *)place : own, is_to_peer ? own : (const void *)place, size);
+        return true;
+    }
+    return atomic_load_explicit(&peer->has_cma, memory_order_acquire) && carry_now(&call) == (ssize_t)size;
+}
+
 /* One dense stretch is what most operations are: no list is built for it. What the call leaves over, or fails
  * to do, is the list's to look at. */
 static enum trma_status carry(const struct trma_path *path, const struct trma_pair *pairs, size_t n,

@@ -10,15 +10,7 @@
  * What runs of copies (move_stream.h) between the same two places took, by either way: through the caches or
  * past the last one. How much of a shared cache a process has is what its neighbours leave, and whether
  * something is still there is what the program did meanwhile: neither can be known, but a copy that misses
- * the cache takes two to three times as long as one that does not. So both ways are tried. The first runs of
- * a change find in the cache what the other way has left there; they do not count.
- *
- * The other way is looked at again when the chosen one has become slower, and after some runs: the more of
- * them, the longer the other one takes. A look is three runs that way, so what they take longer stays below a
- * hundredth of all, if that way takes at most four times the time; that who comes back finds the cache cold
- * is not counted, nor are the four early looks of the first 700 runs. Measured (by bench-rate in
- * turns, Intel Xeon, 480 MiB of last cache, bursts of 32 times 256 KiB): with looks at most 64 runs apart,
- * and one place for each pair to fall into, they took 1.02 to 1.14 times as long as without any.
+ * the cache takes two to three times as long as one that does not. So both ways are tried (move_ways.h).
  *
  * Past the cache only when it takes clearly less: who reads the data then finds it in memory. Measured (by
  * hand, AMD EPYC, 32 MiB of last cache, shared with neighbours, pieces of 256 KiB, a run after the other;
@@ -37,17 +29,7 @@ enum {
      * which of more. (With one place for each to fall into, two windows that met there began anew all the
      * time, and tried both ways each time: puts of 4 MiB in 1.4 of the time.) */
     TRMA_MOVE_PLACE_COUNT = 64,
-    TRMA_MOVE_PLACE_TOGETHER = 4,
-    TRMA_MOVE_PLACE_EIGHTHS = 7, /* past the cache when that takes less than so much of the way through */
-    /* Runs until the other way is looked at again. At most FIRST after a change, GROWTH times as many after
-     * each look that finds the same: what was measured once, right after the memory was first touched or
-     * while other processes used the caches, may be wrong. LEAST and so many more for each time of the
-     * chosen one's that it took longer by, and MOST, are the most that it grows to. */
-    TRMA_MOVE_PLACE_WAIT_FIRST = 8,
-    TRMA_MOVE_PLACE_WAIT_GROWTH = 4,
-    TRMA_MOVE_PLACE_WAIT_LEAST = 64,
-    TRMA_MOVE_PLACE_WAIT_MORE = 400,
-    TRMA_MOVE_PLACE_WAIT_MOST = 1024
+    TRMA_MOVE_PLACE_TOGETHER = 4
 };
 
 struct trma_move_place;

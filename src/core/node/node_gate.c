@@ -67,12 +67,16 @@ enum trma_status trma_node_gate_enter(struct trma_gate *gate, const struct trma_
     }
 }
 
+bool trma_node_gate_read_try(struct trma_gate *gate, unsigned *sequence) {
+    /* Acquire: what is read afterwards is what lies behind an open gate. */
+    *sequence = atomic_load_explicit(&gate->closed, memory_order_acquire);
+    return *sequence % 2 == 0;
+}
+
 enum trma_status trma_node_gate_read_begin(struct trma_gate *gate, const struct trma_peer *peer,
                                            unsigned *sequence) {
     for (unsigned tries = 1;; tries++) {
-        /* Acquire: what is read afterwards is what lies behind an open gate. */
-        *sequence = atomic_load_explicit(&gate->closed, memory_order_acquire);
-        if (*sequence % 2 == 0) {
+        if (trma_node_gate_read_try(gate, sequence)) {
             return TRMA_OK;
         }
         if (!wait_for_owner(peer, tries)) {

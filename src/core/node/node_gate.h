@@ -52,6 +52,9 @@ static inline void trma_node_gate_leave(struct trma_gate *gate) {
 enum trma_status trma_node_gate_read_begin(struct trma_gate *gate, const struct trma_peer *peer,
                                            unsigned *sequence);
 
+/* The same without waiting: false when it is closed. */
+bool trma_node_gate_read_try(struct trma_gate *gate, unsigned *sequence);
+
 static inline bool trma_node_gate_read_is_good(struct trma_gate *gate, unsigned sequence) {
     /* The read was done by the kernel before the call returned; the fence keeps the load behind it. */
     atomic_thread_fence(memory_order_acquire);

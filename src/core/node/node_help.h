@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "node_joint.h"
+
 /*
  * A target that waits helps. Private memory is reached by a system call, which takes a microsecond and
  * more for every page; a target that spins in a wait of ours at that moment could store the bytes
@@ -47,6 +49,7 @@ enum trma_help_state {
     TRMA_HELP_GET,
     TRMA_HELP_UPDATE, /* operands come, nothing goes back */
     TRMA_HELP_FETCH,  /* as that, and what was there before goes back */
+    TRMA_HELP_JOINT,  /* a part of a large put or get, see node_joint.h */
     TRMA_HELP_WORKING,
     /* Answers. */
     TRMA_HELP_DONE,
@@ -66,7 +69,10 @@ struct trma_help_piece {
 
 struct trma_help_slot {
     _Alignas(64) struct trma_help_piece piece;
-    char bytes[TRMA_HELP_SLOT_BYTES];
+    union {
+        char bytes[TRMA_HELP_SLOT_BYTES];
+        struct trma_joint joint;
+    };
 };
 
 struct trma_help_tray {
@@ -96,6 +102,10 @@ struct trma_help_trays {
 typedef bool trma_help_update(unsigned operation, unsigned element, void *target, const void *operands,
                               size_t bytes);
 
+/* Copies `size` bytes between this process's memory at `own` and a peer's at `place`, without waiting for
+ * anything: to the peer or from it. False: not all, nor is it known which. */
+typedef bool trma_help_copy(struct trma_peer *peer, void *own, uintptr_t place, size_t size, bool is_to_peer);
+
 /* After a vain try the next ones are left out, more each time. Estimates, which threads may blur. */
 struct trma_help_patience {
     atomic_uint skips; /* so many are left out now */
@@ -121,13 +131,17 @@ struct trma_help {
     struct trma_help_words *words; /* its own */
     struct trma_help_trays *trays; /* its own */
     trma_help_update *update;      /* NULL: it does no updates */
+    trma_help_copy *copy;          /* NULL: it takes no part in copies */
+    struct trma_peer **peers;      /* the team's members */
     uint32_t me;                   /* its index in the team */
     uint32_t n_slots;              /* that the members use */
     bool is_crowded;               /* nobody attends */
     atomic_uint windows; /* whose memory, this process's, peers reach by the kernel: it attends for these */
     atomic_bool has_attendant;
+    atomic_uint eager_waits;            /* so many more begin by attending, whatever windows need */
     struct trma_help_patience asking;   /* as origin */
     struct trma_help_patience awaiting; /* as origin */
+    struct trma_help_patience joining;  /* as origin */
     /* As origin: of gets and of puts. */
     struct trma_help_price prices[2][TRMA_HELP_PRICE_CLASSES];
 };
@@ -145,10 +159,13 @@ struct trma_helper {
 
 /*
  * The target's side. begin: from now on origins may ask, and the calling thread is the attendant. False when
- * no window needs it, or another thread is. For the attendant alone: serve does what was asked, true when
- * there was anything; end: nobody is served any more. Never fail, never block.
+ * no window needs it, or another thread is. begin_late: the same for who has waited a while: windows that
+ * need it for joint copies alone are served then, and from the begin on for some waits after one. For the
+ * attendant alone: serve does what was asked, true when there was anything; end: nobody is served any more.
+ * Never fail, never block.
  */
 bool trma_node_help_begin(struct trma_help *help);
+bool trma_node_help_begin_late(struct trma_help *help);
 bool trma_node_help_serve(struct trma_help *help);
 void trma_node_help_end(struct trma_help *help);
 
@@ -206,7 +223,14 @@ bool trma_node_help_is_cheaper(struct trma_help *own, bool is_put, size_t size);
 /* Notes how long so many bytes, more than a slot takes, took one way. Thread-safe. */
 void trma_node_help_note_price(struct trma_help *own, bool is_put, size_t size, bool by_help, uint64_t ns);
 
-/* How many pieces targets have done for the calling thread. */
+/* How many pieces, blocks of joint copies apart, targets have done for the calling thread. */
 uint64_t trma_node_help_received(void);
+
+/* For who asks (node_help_ask.c, node_joint.c). is_skipped: true when this one is to be left out; note_try:
+ * after one that was not. claim: true when what is claimed is this origin's until unclaim. Thread-safe. */
+bool trma_node_help_is_skipped(struct trma_help_patience *patience);
+void trma_node_help_note_try(struct trma_help_patience *patience, bool was_vain);
+bool trma_node_help_claim(struct trma_help_claim *claim, const struct trma_help *own);
+void trma_node_help_unclaim(struct trma_help_claim *claim);
 
 #endif

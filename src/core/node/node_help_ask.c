@@ -29,8 +29,7 @@ uint64_t trma_node_help_received(void) {
     return received;
 }
 
-/* True when this one is to be left out. */
-static bool is_skipped(struct trma_help_patience *patience) {
+bool trma_node_help_is_skipped(struct trma_help_patience *patience) {
     const unsigned skips = atomic_load_explicit(&patience->skips, memory_order_relaxed);
 
     if (skips) {
@@ -39,7 +38,7 @@ static bool is_skipped(struct trma_help_patience *patience) {
     return skips > 0;
 }
 
-static void note_try(struct trma_help_patience *patience, bool was_vain) {
+void trma_node_help_note_try(struct trma_help_patience *patience, bool was_vain) {
     unsigned pause = atomic_load_explicit(&patience->pause, memory_order_relaxed);
 
     if (was_vain) {
@@ -120,14 +119,14 @@ static bool await(struct trma_helper *helper) {
     struct trma_help_patience *awaiting = &helper->own->awaiting;
     bool is_there = false;
 
-    if (helper->own->is_crowded || is_skipped(awaiting)) {
+    if (helper->own->is_crowded || trma_node_help_is_skipped(awaiting)) {
         return false;
     }
     for (unsigned i = 0; i < AWAIT_SPINS && !is_there; i++) {
         trma_node_relax();
         is_there = atomic_load_explicit(&helper->words->is_attending, memory_order_relaxed);
     }
-    note_try(awaiting, !is_there);
+    trma_node_help_note_try(awaiting, !is_there);
     return is_there;
 }
 
@@ -199,15 +198,15 @@ static enum answer collect(const struct trma_helper *helper, struct trma_help_pi
     return answer;
 }
 
-static bool claim(struct trma_help_claim *claim, const struct trma_help *help) {
+bool trma_node_help_claim(struct trma_help_claim *claim, const struct trma_help *own) {
     unsigned nobody = 0;
 
     /* Acquire: the last owner is through with it. */
-    return atomic_compare_exchange_strong_explicit(&claim->owner, &nobody, help->me + 1, memory_order_acquire,
+    return atomic_compare_exchange_strong_explicit(&claim->owner, &nobody, own->me + 1, memory_order_acquire,
                                                    memory_order_relaxed);
 }
 
-static void unclaim(struct trma_help_claim *claim) {
+void trma_node_help_unclaim(struct trma_help_claim *claim) {
     atomic_store_explicit(&claim->owner, 0, memory_order_release);
 }
 
@@ -216,13 +215,13 @@ static uint32_t ask_by_slot(const struct trma_helper *helper, const struct trma_
     const uint32_t index = helper->own->me % helper->own->n_slots;
     struct trma_help_slot *slot = &target->slots[index];
 
-    if (!claim(&target->claims[index], helper->own)) {
+    if (!trma_node_help_claim(&target->claims[index], helper->own)) {
         return 0;
     }
     post(&slot->piece, slot->bytes, job, 0);
     const enum answer answer = collect(helper, &slot->piece, slot->bytes, job, 0);
     if (answer != DEAD) { /* else the slot remains the dead target's */
-        unclaim(&target->claims[index]);
+        trma_node_help_unclaim(&target->claims[index]);
     }
     return answer == SERVED;
 }
@@ -235,7 +234,7 @@ static uint32_t ask_by_trays(const struct trma_helper *helper, const struct trma
     size_t posted = 0;
     uint32_t done = 0;
 
-    if (!claim(&trays->claim, helper->own)) {
+    if (!trma_node_help_claim(&trays->claim, helper->own)) {
         return 0;
     }
     for (size_t collected = 0; collected < posted || rest > 0; collected++) {
@@ -254,7 +253,7 @@ static uint32_t ask_by_trays(const struct trma_helper *helper, const struct trma
             rest = 0;
         }
     }
-    unclaim(&trays->claim);
+    trma_node_help_unclaim(&trays->claim);
     return done;
 }
 
@@ -270,13 +269,13 @@ size_t trma_node_help_piece(size_t size) {
 uint32_t trma_node_help_ask(struct trma_helper *helper, const struct trma_help_job *job) {
     struct trma_help_patience *asking = &helper->own->asking;
 
-    if (is_skipped(asking)) {
+    if (trma_node_help_is_skipped(asking)) {
         return 0;
     }
     const uint32_t done =
         job->size <= TRMA_HELP_SLOT_BYTES ? ask_by_slot(helper, job) : ask_by_trays(helper, job);
     received += (unsigned)__builtin_popcount(done);
-    note_try(asking, !done);
+    trma_node_help_note_try(asking, !done);
     return done;
 }
 

@@ -17,18 +17,35 @@ struct task {
 };
 
 static bool is_asked(unsigned state) {
-    return state >= TRMA_HELP_PUT && state <= TRMA_HELP_FETCH;
+    return state >= TRMA_HELP_PUT && state <= TRMA_HELP_JOINT;
 }
 
-bool trma_node_help_begin(struct trma_help *help) {
+static bool begin(struct trma_help *help) {
     /* Relaxed: what the attendant has is in the pieces. */
-    if (!atomic_load_explicit(&help->windows, memory_order_relaxed) ||
-        atomic_exchange_explicit(&help->has_attendant, true, memory_order_relaxed)) {
+    if (atomic_exchange_explicit(&help->has_attendant, true, memory_order_relaxed)) {
         return false;
     }
     /* Relaxed: a hint, what is asked is ordered by the pieces. */
     atomic_store_explicit(&help->words->is_attending, 1, memory_order_relaxed);
     return true;
+}
+
+/* True when parts of copies were asked for lately. Relaxed: an estimate. */
+static bool is_eager(struct trma_help *help) {
+    const unsigned waits = atomic_load_explicit(&help->eager_waits, memory_order_relaxed);
+
+    if (waits) {
+        atomic_store_explicit(&help->eager_waits, waits - 1, memory_order_relaxed);
+    }
+    return waits > 0;
+}
+
+bool trma_node_help_begin(struct trma_help *help) {
+    return (atomic_load_explicit(&help->windows, memory_order_relaxed) || is_eager(help)) && begin(help);
+}
+
+bool trma_node_help_begin_late(struct trma_help *help) {
+    return help->copy && begin(help);
 }
 
 void trma_node_help_end(struct trma_help *help) {
@@ -73,7 +90,7 @@ static bool try(const struct task *task) {
     return copied == (ssize_t)task->size;
 }
 
-static bool work(const struct trma_help *help, const struct task *task) {
+static bool work(struct trma_help *help, const struct task *task) {
     void *memory = (void *)task->address;
 
     if (!task->piece->is_proven) {
@@ -86,12 +103,15 @@ static bool work(const struct trma_help *help, const struct task *task) {
     case TRMA_HELP_GET:
         memcpy(task->bytes, memory, task->size);
         return true;
+    case TRMA_HELP_JOINT:
+        atomic_store_explicit(&help->eager_waits, TRMA_JOINT_EAGER_WAITS, memory_order_relaxed);
+        return trma_node_joint_work(help, (struct trma_joint *)task->bytes);
     default:
         return update(help, task, memory);
     }
 }
 
-static bool serve(const struct trma_help *help, struct trma_help_piece *piece, char *bytes, size_t room) {
+static bool serve(struct trma_help *help, struct trma_help_piece *piece, char *bytes, size_t room) {
     unsigned state = atomic_load_explicit(&piece->state, memory_order_relaxed);
 
     /* Acquire: what is asked for, and the bytes. */

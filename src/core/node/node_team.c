@@ -240,6 +240,8 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
     team->help = (struct trma_help){.words = &team->blocks[me]->help,
                                     .trays = &trma_node_gate_self()->trays,
                                     .update = options->update,
+                                    .copy = options->copy,
+                                    .peers = team->peers,
                                     .is_crowded = team->waiter.crowded,
                                     .me = me,
                                     .n_slots = size < TRMA_HELP_SLOTS ? size : TRMA_HELP_SLOTS};

@@ -63,7 +63,13 @@ static bool begin_help(const struct trma_waiter *waiter) {
     return waiter->help && !waiter->crowded && trma_node_help_begin(waiter->help);
 }
 
-static bool spin(const struct trma_waiter *waiter, bool helps, trma_condition ready, void *argument) {
+/* The same for parts of large puts, after a while: to say so in every wait would cost the short ones more
+ * than it brings. */
+static bool begin_late_help(const struct trma_waiter *waiter) {
+    return waiter->help && trma_node_help_begin_late(waiter->help);
+}
+
+static bool spin(const struct trma_waiter *waiter, bool *helps, trma_condition ready, void *argument) {
     uint64_t start = 0;
     uint64_t poked = 0;
 
@@ -75,7 +81,7 @@ static bool spin(const struct trma_waiter *waiter, bool helps, trma_condition re
             if (ready(argument)) {
                 return true;
             }
-            if (helps) {
+            if (*helps) {
                 (void)trma_node_help_serve(waiter->help);
             }
             const int pauses = !start && i > 0 && i <= looks_soon ? 1 : PAUSES_PER_SPIN;
@@ -87,6 +93,7 @@ static bool spin(const struct trma_waiter *waiter, bool helps, trma_condition re
         uint64_t now = trma_node_clock_ns();
         if (!start) {
             start = poked = now;
+            *helps = *helps || begin_late_help(waiter);
         }
         if (now - start > (uint64_t)waiter->spin_us * 1000U) {
             return false;
@@ -216,8 +223,8 @@ enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_
     if (guard) {
         pthread_mutex_unlock(guard);
     }
-    const bool helps = begin_help(waiter);
-    bool is_ready = spin(waiter, helps, ready, argument);
+    bool helps = begin_help(waiter);
+    bool is_ready = spin(waiter, &helps, ready, argument);
     if (!is_ready && waiter->keeps_progress && !waiter->crowded) {
         status = stay_awake(waiter, helps, ready, argument);
         is_ready = true; /* or never will be */

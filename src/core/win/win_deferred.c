@@ -18,8 +18,8 @@ struct operation {
 };
 
 struct stretch {
-    void *to;
-    const void *from;
+    void *mapped;
+    void *local;
     size_t size;
     bool is_put;
 };
@@ -100,35 +100,36 @@ static struct stretches *stretches_with_room(struct trma_target *target) {
     return stretches;
 }
 
-enum trma_status trma_win_deferred_add_stretch(struct trma_target *target, void *to, const void *from,
+enum trma_status trma_win_deferred_add_stretch(struct trma_target *target, void *mapped, void *local,
                                                size_t size, bool is_put) {
     struct stretches *stretches = stretches_with_room(target);
 
     if (!stretches) {
         return TRMA_ERR_NO_MEMORY;
     }
-    stretches->list[stretches->n++] = (struct stretch){to, from, size, is_put};
+    stretches->list[stretches->n++] = (struct stretch){mapped, local, size, is_put};
     return TRMA_OK;
 }
 
-static void copy(struct trma_window *window, const struct stretches *stretches) {
+static void copy(struct trma_window *window, uint32_t target, const struct stretches *stretches) {
     for (const struct stretch *stretch = stretches->list; stretch < stretches->list + stretches->n;
          stretch++) {
         if (stretch->is_put) {
             trma_win_order_note_store(window);
-            trma_move_copy_bytes(stretch->to, stretch->from, stretch->size);
+            trma_win_operation_store(window, target, stretch->mapped, stretch->local, stretch->size);
         } else {
             trma_win_order_pay();
-            trma_move_fetch_bytes(stretch->to, stretch->from, stretch->size);
+            trma_win_operation_fetch(window, target, stretch->mapped, stretch->local, stretch->size);
         }
     }
 }
 
-static enum trma_status perform(struct trma_window *window, const struct trma_deferred *entry) {
+static enum trma_status perform(struct trma_window *window, uint32_t target,
+                                const struct trma_deferred *entry) {
     if (entry->is_operation) {
         return trma_win_operation_perform(window, &((const struct operation *)entry)->rma);
     }
-    copy(window, (const struct stretches *)entry);
+    copy(window, target, (const struct stretches *)entry);
     return TRMA_OK;
 }
 
@@ -136,7 +137,8 @@ enum trma_status trma_win_deferred_run(struct trma_window *window, struct trma_t
     enum trma_status first_error = TRMA_OK;
 
     while (target->first_deferred) {
-        enum trma_status status = perform(window, target->first_deferred);
+        enum trma_status status =
+            perform(window, (uint32_t)(target - window->targets), target->first_deferred);
         if (status && !first_error) {
             first_error = status;
         }

@@ -21,7 +21,7 @@ enum trma_status trma_win_deferred_add(struct trma_target *target, const struct 
  * KiB of which up to nine come before the post): remembered as operations they take 1.47 to 1.50 us each, so
  * 1.37 to 1.40, as the others do.
  */
-enum trma_status trma_win_deferred_add_stretch(struct trma_target *target, void *to, const void *from,
+enum trma_status trma_win_deferred_add_stretch(struct trma_target *target, void *mapped, void *local,
                                                size_t size, bool is_put);
 
 /* Does everything that is remembered for the target, in order; the first error is kept and the rest still

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "win_operation.h"
 
+#include "../move/move_joint.h"
 #include "win_deferred.h"
 #include "win_epoch.h"
 #include "win_order.h"
@@ -46,6 +47,63 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
     return TRMA_OK;
 }
 
+void trma_win_operation_copy_large(struct trma_window *window, uint32_t index, void *mapped, void *local,
+                                   size_t size, bool is_put) {
+    struct trma_target *target = &window->targets[index];
+    const struct trma_move_joint copy = {.own = &window->team->help,
+                                         .words = &window->team->blocks[index]->help,
+                                         .peer = window->team->peers[index],
+                                         .mapped = mapped,
+                                         .place = target->path.mapped_low +
+                                                  ((uintptr_t)mapped - (uintptr_t)target->path.local),
+                                         .local = local,
+                                         .size = size,
+                                         .is_put = is_put};
+
+    if (index != window->me && !window->team->help.is_crowded) {
+        const uint64_t blocks = trma_move_joint(&copy);
+        if (blocks > 0) {
+            atomic_fetch_add_explicit(&target->counts.helped, blocks, memory_order_relaxed);
+        }
+    } else if (is_put) {
+        trma_move_copy_bytes(mapped, local, size);
+    } else {
+        trma_move_fetch_bytes(local, mapped, size);
+    }
+}
+
+/* The sides of a put or get of one stretch of bytes that is mapped here (is_stretch). */
+static void find_sides(const struct trma_rma *rma, const struct trma_path *path, void **mapped,
+                       void **local) {
+    *mapped = trma_move_path_local(path, rma->place.address + (uintptr_t)rma->place.layout->true_low);
+    *local = (void *)(rma->origin.address + (uintptr_t)rma->origin.layout->true_low);
+}
+
+/* True for a put or get of one stretch of bytes on both sides, which is mapped here. */
+static bool is_stretch(const struct trma_rma *rma, const struct trma_path *path) {
+    const struct trma_layout *place = rma->place.layout;
+    const size_t size = place->size * rma->place.count;
+
+    return (rma->kind == TRMA_COUNT_PUT || rma->kind == TRMA_COUNT_GET) && size != 0 && place->is_dense &&
+           rma->origin.layout->is_dense && !trma_move_may_be_late() &&
+           trma_move_path_is_mapped(path, rma->place.address + (uintptr_t)place->true_low, size);
+}
+
+/* Moves it, if it is a large stretch; false, and nothing is done, for all else. What is attached to a dynamic
+ * window has other addresses. */
+static bool move_large(struct trma_window *window, const struct trma_rma *rma, const struct trma_path *path) {
+    const size_t size = rma->place.layout->size * rma->place.count;
+    void *mapped;
+    void *local;
+
+    if (size < TRMA_JOINT_LEAST || window->is_dynamic || !is_stretch(rma, path)) {
+        return false;
+    }
+    find_sides(rma, path, &mapped, &local);
+    trma_win_operation_copy_large(window, rma->target, mapped, local, size, rma->kind == TRMA_COUNT_PUT);
+    return true;
+}
+
 static enum trma_status move_or_update(struct trma_window *window, const struct trma_rma *rma,
                                        const struct trma_path *path) {
     struct trma_target *target = &window->targets[rma->target];
@@ -56,6 +114,9 @@ static enum trma_status move_or_update(struct trma_window *window, const struct 
     }
     if (rma->kind != TRMA_COUNT_PUT) {
         trma_win_order_pay();
+    }
+    if (move_large(window, rma, path)) {
+        return TRMA_OK;
     }
     switch (rma->kind) {
     case TRMA_COUNT_PUT:
@@ -183,16 +244,6 @@ bool trma_win_operation_carry(struct trma_window *window, uint32_t index, int64_
     return true;
 }
 
-/* True for a put or get of one stretch of bytes on both sides, which is mapped here. */
-static bool is_stretch(const struct trma_rma *rma, const struct trma_path *path) {
-    const struct trma_layout *place = rma->place.layout;
-    const size_t size = place->size * rma->place.count;
-
-    return (rma->kind == TRMA_COUNT_PUT || rma->kind == TRMA_COUNT_GET) && size != 0 && place->is_dense &&
-           rma->origin.layout->is_dense && !trma_move_may_be_late() &&
-           trma_move_path_is_mapped(path, rma->place.address + (uintptr_t)place->true_low, size);
-}
-
 /* For when the target will have posted. */
 static enum trma_status remember(struct trma_window *window, const struct trma_rma *rma,
                                  const struct trma_path *path) {
@@ -203,11 +254,11 @@ static enum trma_status remember(struct trma_window *window, const struct trma_r
     if (window->is_dynamic || !is_stretch(rma, path)) {
         return trma_win_deferred_add(target, rma);
     }
-    const bool is_put = rma->kind == TRMA_COUNT_PUT;
-    void *place = trma_move_path_local(path, rma->place.address + (uintptr_t)rma->place.layout->true_low);
-    void *origin = (void *)(rma->origin.address + (uintptr_t)rma->origin.layout->true_low);
-    return trma_win_deferred_add_stretch(target, is_put ? place : origin, is_put ? origin : place,
-                                         rma->place.layout->size * rma->place.count, is_put);
+    void *mapped;
+    void *local;
+    find_sides(rma, path, &mapped, &local);
+    return trma_win_deferred_add_stretch(target, mapped, local, rma->place.layout->size * rma->place.count,
+                                         rma->kind == TRMA_COUNT_PUT);
 }
 
 enum trma_status trma_win_operation_issue(struct trma_window *window, const struct trma_rma *rma) {

@@ -2,6 +2,8 @@
 #ifndef TRMA_WIN_OPERATION_H
 #define TRMA_WIN_OPERATION_H
 
+#include "../move/move_bytes.h"
+#include "../node/node_joint.h"
 #include "win_window.h"
 
 /*
@@ -86,6 +88,31 @@ static inline void *trma_win_quick_address(const struct trma_window *window, uin
  */
 bool trma_win_operation_carry(struct trma_window *window, uint32_t target, int64_t displacement, void *local,
                               size_t size, bool is_put);
+
+/*
+ * A put or get of one stretch of bytes of a target that is open, between `mapped`, where they are mapped
+ * here, and `local`; large ones together with a target that waits (move_joint.h). Thread-safe.
+ */
+void trma_win_operation_copy_large(struct trma_window *window, uint32_t target, void *mapped, void *local,
+                                   size_t size, bool is_put);
+
+static inline void trma_win_operation_store(struct trma_window *window, uint32_t target, void *mapped,
+                                            const void *local, size_t size) {
+    if (size >= TRMA_JOINT_LEAST) {
+        trma_win_operation_copy_large(window, target, mapped, (void *)(uintptr_t)local, size, true);
+    } else {
+        trma_move_copy_bytes(mapped, local, size);
+    }
+}
+
+static inline void trma_win_operation_fetch(struct trma_window *window, uint32_t target, const void *mapped,
+                                            void *local, size_t size) {
+    if (size >= TRMA_JOINT_LEAST) {
+        trma_win_operation_copy_large(window, target, (void *)(uintptr_t)mapped, local, size, false);
+    } else {
+        trma_move_fetch_bytes(local, mapped, size);
+    }
+}
 
 /* Does an operation whose target is open: used by issue and by the deferred queue. */
 enum trma_status trma_win_operation_perform(struct trma_window *window, const struct trma_rma *rma);

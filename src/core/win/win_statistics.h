@@ -23,7 +23,7 @@ struct trma_target_counts {
     _Atomic uint64_t operations[TRMA_COUNT_KINDS];
     _Atomic uint64_t bytes[TRMA_COUNT_KINDS];
     _Atomic uint64_t deferred; /* operations that had to wait for the target's post */
-    _Atomic uint64_t helped;   /* pieces that the target, waiting, did itself (node_help.h) */
+    _Atomic uint64_t helped;   /* pieces that the target, waiting, did itself (node_help.h, node_joint.h) */
 };
 
 /* Synchronisation calls that can wait. */

@@ -75,7 +75,7 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
     struct trma_team_options options = {.spin_us = (uint32_t)trma_knobs()->spin_us,
                                         .progress = trma_host_progress,
                                         .update = trma_acc_combine_bytes,
-                                        .copy = trma_move_at_once};
+                                        .copy = trma_knobs()->joint ? trma_move_at_once : NULL};
     struct trma_team_card *cards = calloc((size_t)size, sizeof *cards);
     enum trma_status status = TRMA_ERR_NO_MEMORY;
 

@@ -238,13 +238,13 @@ static void test_bad_memory(void **state) {
     play_run(2, play_bad_memory);
 }
 
-/* Nobody takes it up: it is taken back, and not asked for every time; nor in a crowd; nor while a thread of
- * the same origin has the slot. Whoever attends is asked in any case. */
+/* Nobody takes it up: it is taken back, and not asked for every time; nor in a crowd, or where it is not
+ * wanted; nor while a thread of the same origin has the slot. Whoever attends is asked in any case. */
 static void test_in_vain(void **state) {
     (void)state;
     static struct trma_help_words words;
     static char local[TRMA_JOINT_LEAST];
-    struct trma_help own = {.me = 1, .n_slots = TRMA_HELP_SLOTS};
+    struct trma_help own = {.me = 1, .n_slots = TRMA_HELP_SLOTS, .copy = refuse};
     struct trma_joint_ask ask = {.words = &words};
     struct trma_joint_ask second = {.words = &words};
     struct trma_joint_block block;
@@ -271,6 +271,9 @@ static void test_in_vain(void **state) {
     assert_int_equal(block.offset, 0);
     assert_int_equal(block.size, sizeof local); /* none was copied */
     own.is_crowded = true;
+    assert_false(trma_node_joint_begin(&ask, &own, (uintptr_t)local, 0, sizeof local, true));
+    own.is_crowded = false;
+    own.copy = NULL;
     assert_false(trma_node_joint_begin(&ask, &own, (uintptr_t)local, 0, sizeof local, true));
 }
 

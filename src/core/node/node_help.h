@@ -131,7 +131,7 @@ struct trma_help {
     struct trma_help_words *words; /* its own */
     struct trma_help_trays *trays; /* its own */
     trma_help_update *update;      /* NULL: it does no updates */
-    trma_help_copy *copy;          /* NULL: it takes no part in copies */
+    trma_help_copy *copy;          /* NULL: no joint copies, as target and as origin */
     struct trma_peer **peers;      /* the team's members */
     uint32_t me;                   /* its index in the team */
     uint32_t n_slots;              /* that the members use */

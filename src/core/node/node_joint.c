@@ -51,7 +51,7 @@ bool trma_node_joint_begin(struct trma_joint_ask *ask, struct trma_help *own, ui
                            uintptr_t place, size_t size, bool is_put) {
     const bool is_attending = atomic_load_explicit(&ask->words->is_attending, memory_order_relaxed);
 
-    if (own->is_crowded || (trma_node_help_is_skipped(&own->joining) && !is_attending)) {
+    if (!own->copy || own->is_crowded || (trma_node_help_is_skipped(&own->joining) && !is_attending)) {
         return false;
     }
     ask->index = own->me % own->n_slots;

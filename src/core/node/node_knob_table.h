@@ -36,6 +36,8 @@
       "off keeps process_vm_readv, process_vm_writev and /proc/<pid>/mem from being used")                   \
     X(SWITCH, xpmem, "TRUERMA_XPMEM", "on", "on|off", 0, 0,                                                  \
       "off keeps /dev/xpmem from being used where the kernel module is loaded")                              \
+    X(SWITCH, joint, "TRUERMA_JOINT", "on", "on|off", 0, 0,                                                  \
+      "off leaves large puts and gets to the origin alone, also while their target waits")                   \
     X(SIZE, heap_chunk, "TRUERMA_HEAP_CHUNK", "64M", "bytes from 64K to 1G", 64ULL << 10, 1ULL << 30,        \
       "size of the first shared piece that allocated memory and windows are cut from")
 

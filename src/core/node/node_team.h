@@ -71,7 +71,7 @@ struct trma_team_options {
     uint32_t spin_us;
     void (*progress)(void);
     trma_help_update *update; /* by which this process does updates for origins; NULL: it does none */
-    trma_help_copy *copy;     /* by which it takes part in their copies; NULL: it does not */
+    trma_help_copy *copy;     /* by which it takes part in their copies; NULL: no joint copies */
 };
 
 /* Fills this process's card, ranks_on_node apart, and allocates its block; *block goes to

@@ -23,11 +23,12 @@
 enum {
     TRMA_JOINT_LEAST = 128 << 10, /* bytes that are worth asking for */
     TRMA_JOINT_MOST = 4 << 20,    /* that are asked for at once: then the target looks at what it waits for */
-    TRMA_JOINT_BLOCKS = 32,       /* that so many are cut into: */
-    TRMA_JOINT_LEAST_BLOCK =
-        32 << 10,                /* bytes, since a call of the kernel takes as long as to copy a few KiB, */
-    TRMA_JOINT_LEAST_BLOCKS = 4, /* but not fewer blocks */
-    TRMA_JOINT_EAGER_WAITS = 32  /* of a target's after one, in which another one is looked for at once */
+    /* That so many are cut into, each of so many bytes at least, since a call of the kernel takes as long as
+     * to copy a few KiB; but not into fewer than that. */
+    TRMA_JOINT_BLOCKS = 32,
+    TRMA_JOINT_LEAST_BLOCK = 32 << 10,
+    TRMA_JOINT_LEAST_BLOCKS = 4,
+    TRMA_JOINT_EAGER_WAITS = 32 /* of a target's after one, in which another one is looked for at once */
 };
 
 struct trma_help;

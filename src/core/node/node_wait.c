@@ -63,8 +63,8 @@ static bool begin_help(const struct trma_waiter *waiter) {
     return waiter->help && !waiter->crowded && trma_node_help_begin(waiter->help);
 }
 
-/* The same for parts of large puts, after a while: to say so in every wait would cost the short ones more
- * than it brings. */
+/* The same for joint copies, after a while: to say so in every wait would cost the short ones more than it
+ * brings. */
 static bool begin_late_help(const struct trma_waiter *waiter) {
     return waiter->help && trma_node_help_begin_late(waiter->help);
 }

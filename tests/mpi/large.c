@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Puts and gets of 128 KiB to some MiB, of which a target that waits may do a part: by every synchronisation,
- * while the target waits, computes, or is an origin itself.
+ * while the target waits, computes, or is an origin itself; and while another thread makes windows on the
+ * memory they come from and go to.
  */
 #include "check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 enum { LARGEST = (9 << 20) + 8, ROUNDS = 8 };
 
@@ -153,11 +157,59 @@ static void by_all(struct check_window *window) {
     by_lock(window);
 }
 
+/* Windows on `out` and `in`, made and freed while puts and gets go on. */
+static atomic_bool is_over;
+
+static void *make_windows(void *argument) {
+    MPI_Comm comm = *(MPI_Comm *)argument;
+    int goes_on = 1;
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "truerma_adopt", "always");
+    while (goes_on) {
+        for (int i = 0; i < 2; i++) {
+            MPI_Win win;
+            MPI_Win_create(i ? in : out, LARGEST, 1, info, comm, &win);
+            MPI_Win_free(&win);
+        }
+        const int mine = !atomic_load(&is_over);
+        MPI_Allreduce(&mine, &goes_on, 1, MPI_INT, MPI_MAX, comm);
+    }
+    MPI_Info_free(&info);
+    return NULL;
+}
+
+static void beside_a_thread(struct check_window *window) {
+    MPI_Comm comm;
+    pthread_t thread;
+
+    atomic_store(&is_over, false);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const int error = pthread_create(&thread, NULL, make_windows, &comm);
+    CHECK_SAME(error, 0);
+    part = "lock, beside a thread";
+    by_lock(window);
+    part = "post, beside a thread";
+    by_post(window);
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv) {
-    check_begin(&argc, &argv);
+    const bool has_thread = argc > 1 && strcmp(argv[1], "thread") == 0;
+
+    check_begin_threads(&argc, &argv, has_thread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     out = malloc(LARGEST);
     in = malloc(LARGEST);
-    check_each_flavor(LARGEST, by_all);
+    if (has_thread) {
+        check_one_flavor(CHECK_ALLOCATE, LARGEST, beside_a_thread);
+        check_one_flavor(CHECK_ADOPTED, LARGEST, beside_a_thread);
+    } else {
+        check_each_flavor(LARGEST, by_all);
+    }
     free(out);
     free(in);
     return check_finish();

@@ -86,8 +86,16 @@ static void copy_bytes(bool is_put, char *mapped, char *local, const struct trma
     memcpy(to, (is_put ? local : mapped) + block->offset, block->size);
 }
 
-/* One copy. `mine` of its blocks are the origin's first ones, then it leaves the target time for one; the
- * rest is taken by turns. Gives how many the target has done; what is left to be done is done. */
+/* True when the target has taken a block, however busy the machine is. */
+static bool has_begun(const struct origin *origin, uint32_t mine) {
+    const struct trma_help_slot *slot = &origin->words->slots[origin->ask.index];
+    const unsigned state = atomic_load(&slot->piece.state);
+
+    return state != TRMA_HELP_JOINT && (state != TRMA_HELP_WORKING || atomic_load(&slot->joint.taken) > mine);
+}
+
+/* One copy. `mine` of its blocks are the origin's first ones, then it waits until the target has taken one;
+ * the rest is taken by turns. Gives how many the target has done; what is left to be done is done. */
 static uint32_t copy_jointly(struct origin *origin, char *mapped, char *local, size_t size, bool is_put,
                              uint32_t mine) {
     struct trma_joint_block block;
@@ -99,7 +107,7 @@ static uint32_t copy_jointly(struct origin *origin, char *mapped, char *local, s
     for (; blocks < mine && trma_node_joint_next(&origin->ask, &block); blocks++) {
         copy_bytes(is_put, mapped, local, &block);
     }
-    while (blocks == mine && atomic_load(&origin->piece->state) == TRMA_HELP_JOINT) {
+    while (blocks == mine && !has_begun(origin, mine)) {
         sched_yield();
     }
     while (trma_node_joint_next(&origin->ask, &block)) {
@@ -158,34 +166,49 @@ static bool refuse(struct trma_peer *peer, void *own, uintptr_t place, size_t si
            trma_move_at_once(peer, own, place, size, is_to_peer);
 }
 
+/* The target attends; each time that the origin sets the next step, it does something first. */
+static void attend_by_steps(struct actor *actor, void (*begin_step)(uint64_t step)) {
+    struct trma_help *help = &actor->team->help;
+
+    CHECK(trma_node_help_begin_late(help));
+    scene_set(actor->scene, PLACE, 1);
+    for (uint64_t seen = 0; scene_get(actor->scene, FINISHED) == 0;) {
+        const uint64_t step = scene_get(actor->scene, STEP);
+        if (step != seen) {
+            begin_step(step);
+            seen = step;
+            scene_set(actor->scene, PLACE, step + 1);
+        }
+        if (!trma_node_help_serve(help)) {
+            sched_yield();
+        }
+    }
+    trma_node_help_end(help);
+}
+
+/* As the origin of attend_by_steps. */
+static void set_step(struct actor *actor, uint64_t step) {
+    scene_set(actor->scene, STEP, step);
+    scene_await(actor->scene, PLACE, step + 1);
+}
+
+static void allow_blocks(uint64_t step) {
+    atomic_store(&blocks_before_refusal, (int)(step - 1));
+}
+
 static void play_refusal(struct actor *actor) {
     enum { SIZE = 1 << 20, MOST_DONE = 4 };
     char *memory = shared_memory();
 
     if (actor->me == TARGET) {
-        struct trma_help *help = &actor->team->help;
-        help->copy = refuse;
-        CHECK(trma_node_help_begin_late(help));
-        scene_set(actor->scene, PLACE, 1);
-        for (uint64_t seen = 0; scene_get(actor->scene, FINISHED) == 0;) {
-            const uint64_t step = scene_get(actor->scene, STEP);
-            if (step != seen) {
-                atomic_store(&blocks_before_refusal, (int)(step - 1));
-                seen = step;
-                scene_set(actor->scene, PLACE, step + 1);
-            }
-            if (!trma_node_help_serve(help)) {
-                sched_yield();
-            }
-        }
-        trma_node_help_end(help);
+        actor->team->help.copy = refuse;
+        attend_by_steps(actor, allow_blocks);
         return;
     }
     struct origin origin = origin_at(actor);
     char *local = malloc(SIZE);
     for (uint32_t done = 0; done <= MOST_DONE; done++) {
-        scene_set(actor->scene, STEP, done + 1);
-        scene_await(actor->scene, PLACE, done + 2);
+        set_step(actor, done + 1);
         memset(memory, 0, SIZE);
         fill(local, SIZE, done);
         CHECK(copy_jointly(&origin, memory, local, SIZE, true, 0) <= done);
@@ -416,32 +439,22 @@ static void test_copies(void **state) {
     play_run(2, play_copies);
 }
 
+static void close_or_open(uint64_t step) {
+    if (step % 2) {
+        CHECK(trma_node_gate_close(trma_node_gate_self()));
+    } else {
+        trma_node_gate_open(trma_node_gate_self());
+    }
+}
+
 /* Pages of the origin's that are exchanged meanwhile, and of the target's: nobody waits for anybody, and what
  * was not done is the origin's. */
 static void play_gates(struct actor *actor) {
     enum { SIZE = 1 << 20 };
-    struct trma_gate *gate = trma_node_gate_self();
     char *memory = shared_memory();
 
     if (actor->me == TARGET) {
-        struct trma_help *help = &actor->team->help;
-        CHECK(trma_node_help_begin_late(help));
-        scene_set(actor->scene, PLACE, 1);
-        for (uint64_t seen = 0; scene_get(actor->scene, FINISHED) == 0;) {
-            const uint64_t step = scene_get(actor->scene, STEP);
-            if (step != seen) {
-                CHECK(step % 2 == 0 || trma_node_gate_close(gate));
-                if (step % 2 == 0) {
-                    trma_node_gate_open(gate);
-                }
-                seen = step;
-                scene_set(actor->scene, PLACE, step + 1);
-            }
-            if (!trma_node_help_serve(help)) {
-                sched_yield();
-            }
-        }
-        trma_node_help_end(help);
+        attend_by_steps(actor, close_or_open);
         return;
     }
     struct origin origin = origin_at(actor);
@@ -449,10 +462,11 @@ static void play_gates(struct actor *actor) {
     scene_await(actor->scene, PLACE, 1);
     for (unsigned i = 0; i < 4; i++) { /* open, the target's closed, open, the origin's closed */
         if (i == 1 || i == 2) {
-            scene_set(actor->scene, STEP, i);
-            scene_await(actor->scene, PLACE, i + 1);
+            set_step(actor, i);
         }
-        CHECK(i != 3 || trma_node_gate_close(gate));
+        if (i == 3) {
+            close_or_open(1);
+        }
         for (int is_put = 0; is_put < 2; is_put++) {
             fill(is_put ? local : memory, SIZE, i);
             memset(is_put ? memory : local, 0, SIZE);
@@ -461,7 +475,7 @@ static void play_gates(struct actor *actor) {
             CHECK(is_filled(is_put ? memory : local, SIZE, i));
         }
     }
-    trma_node_gate_open(gate);
+    close_or_open(2);
     free(local);
     scene_add(actor->scene, FINISHED, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts and gets of 128 KiB to some MiB, of which a target that waits may do a part: by every synchronisation,
+ * Puts and gets of 64 KiB to some MiB, of which a target that waits may do a part: by every synchronisation,
  * while the target waits, computes, or is an origin itself; and while another thread makes windows on the
  * memory they come from and go to.
  */
@@ -11,7 +11,8 @@
 
 enum { LARGEST = (9 << 20) + 8, ROUNDS = 8 };
 
-static const size_t sizes[] = {128 << 10, (128 << 10) + 8, 1000000, 1 << 20, LARGEST};
+static const size_t sizes[] = {64 << 10, (64 << 10) + 8, 128 << 10, (128 << 10) + 8,
+                               1000000,  1 << 20,        LARGEST};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 static const char *part; /* of the test, for messages */

@@ -204,12 +204,6 @@ static copier *chosen_by(copier *(*choose)(void), _Atomic(copier *) *chosen) {
     return copy;
 }
 
-static bool overlap(const void *to, const void *from, size_t size) {
-    uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
-
-    return distance < size || -distance < size;
-}
-
 /* Data that goes where the last did finds its place in the first cache. Threads that mislead one another lose
  * time, not data. */
 static bool goes_where_the_last_did(const void *to) {
@@ -225,7 +219,7 @@ static bool goes_where_the_last_did(const void *to) {
 void trma_move_copy_middle(void *to, const void *from, size_t size) {
     static _Atomic(copier *) chosen;
 
-    if (overlap(to, from, size)) {
+    if (trma_move_overlap(to, from, size)) {
         memmove(to, from, size);
     } else if (goes_where_the_last_did(to)) {
         chosen_by(choose_vectors, &chosen)(to, from, size);
@@ -306,7 +300,7 @@ static void put_contested(void *to, const void *from, size_t size) {
 
 /* Through the caches, or as its run goes (move_stream.h). */
 static void copy_long(void *to, const void *from, size_t size, copier *copy_last, bool is_put) {
-    if (overlap(to, from, size)) {
+    if (trma_move_overlap(to, from, size)) {
         memmove(to, from, size);
         return;
     }
@@ -325,7 +319,7 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
 /* Whether it goes on with a run as plain as most are; such copies go onward, as their runs do. */
 static bool goes_on(const void *to, const void *from, size_t size) {
     return trma_move_goes_there_and_back() && size < TRMA_MOVE_CONTEST_LESS_THAN &&
-           !overlap(to, from, size) && trma_move_stream_goes_on(to, from, size);
+           !trma_move_overlap(to, from, size) && trma_move_stream_goes_on(to, from, size);
 }
 
 static void copy_onward(void *to, const void *from, size_t size) {
@@ -343,7 +337,7 @@ void trma_move_copy_long(void *to, const void *from, size_t size) {
             put_contested(to, from, size);
         }
     } else if (size < TRMA_MOVE_CONTEST_LEAST || trma_move_contest_pass((uintptr_t)to) ||
-               overlap(to, from, size)) {
+               trma_move_overlap(to, from, size)) {
         trma_move_copy_middle(to, from, size);
     } else {
         put_contested(to, from, size);

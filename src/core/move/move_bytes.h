@@ -17,6 +17,13 @@
  */
 enum { TRMA_MOVE_MIDDLE_MORE_THAN = 2048, TRMA_MOVE_MIDDLE_MOST = 16384 };
 
+/* Whether two stretches of so many bytes do. */
+static inline bool trma_move_overlap(const void *to, const void *from, size_t size) {
+    const uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
+
+    return distance < size || -distance < size;
+}
+
 static inline bool trma_move_is_middle(size_t size) {
     return size > TRMA_MOVE_MIDDLE_MORE_THAN && size <= TRMA_MOVE_MIDDLE_MOST;
 }

@@ -7,7 +7,18 @@
 
 #include "../node/node_wait.h"
 #include "move_bytes.h"
+#include "move_hint.h"
 #include "move_ways.h"
+
+/* What is known of copies of one direction and size. A copy has driven all else out of the first cache: so in
+ * one line. */
+struct class {
+    /* Of short ones: */
+    _Alignas(64) atomic_uint left; /* copies until the next one is timed */
+    atomic_bool is_tried;          /* by both ways; else most are made alone */
+    atomic_uint least;             /* the fastest alone: ticks for 64 KiB; 0: not known */
+    struct trma_move_ways ways;    /* alone, or else jointly */
+};
 
 static uint64_t ticks(void) {
 #if defined(__x86_64__)
@@ -15,12 +26,6 @@ static uint64_t ticks(void) {
 #else
     return trma_node_clock_ns();
 #endif
-}
-
-static bool overlap(const struct trma_move_joint *copy) {
-    const uintptr_t distance = (uintptr_t)copy->mapped - (uintptr_t)copy->local;
-
-    return distance < copy->size || -distance < copy->size;
 }
 
 static void copy_alone(const struct trma_move_joint *copy) {
@@ -57,23 +62,41 @@ static bool copy_jointly(const struct trma_move_joint *copy, uint64_t *blocks) {
     return true;
 }
 
-/* What is known of copies of this direction and size, from a power of two to the next, whatever the target.
- */
-static struct trma_move_ways *ways_of(const struct trma_move_joint *copy) {
-    enum { CLASSES = 8 };
-    static struct trma_move_ways ways[2][CLASSES];
+/* Sizes from a power of two to the next are alike, whatever the target. */
+static struct class *class_of(size_t size, bool is_put) {
+    enum { CLASSES = 9 };
+    static struct class classes[2][CLASSES];
     size_t index = 0;
 
-    for (size_t least = TRMA_JOINT_LEAST; index < CLASSES - 1 && copy->size >= 2 * least; least *= 2) {
+    for (size_t least = TRMA_JOINT_LEAST; index < CLASSES - 1 && size >= 2 * least; least *= 2) {
         index++;
     }
-    return &ways[copy->is_put][index];
+    return &classes[is_put][index];
+}
+
+/* Of short ones: whether the next ones are tried by both ways, or else alone, and the next but so many timed.
+ */
+static void set_tried(struct class *class, bool is_tried) {
+    /* Relaxed: as all hints (move_hint.h). */
+    atomic_store_explicit(&class->is_tried, is_tried, memory_order_relaxed);
+    trma_move_hint_set(&class->left, TRMA_MOVE_JOINT_EVERY - 1);
+}
+
+/* A short one alone took so long. */
+static void note_alone(struct class *class, uint64_t taken, size_t size) {
+    const uint64_t pace = taken * (64 << 10) / size + 1;
+    const uint64_t least = trma_move_hint_get(&class->least);
+
+    if (pace < UINT32_MAX && (least == 0 || pace < least)) {
+        trma_move_hint_set(&class->least, (unsigned)pace);
+    }
+    set_tried(class, pace >= TRMA_MOVE_JOINT_SLOW * least || !trma_move_ways_is_sure_of_usual(&class->ways));
 }
 
 /* By the way that takes less. */
 static uint64_t copy_some(const struct trma_move_joint *copy) {
-    struct trma_move_ways *ways = ways_of(copy);
-    const bool is_joint = trma_move_ways_begin(ways);
+    struct class *class = class_of(copy->size, copy->is_put);
+    const bool is_joint = trma_move_ways_begin(&class->ways);
     const uint64_t begin = ticks();
     uint64_t blocks = 0;
     const bool was_asked = is_joint && copy_jointly(copy, &blocks);
@@ -81,25 +104,69 @@ static uint64_t copy_some(const struct trma_move_joint *copy) {
     if (!was_asked) {
         copy_alone(copy);
     }
+    const uint64_t taken = ticks() - begin;
     if (is_joint == (blocks > 0)) {
-        trma_move_ways_end(ways, ticks() - begin, copy->size);
+        trma_move_ways_end(&class->ways, taken, copy->size);
+    }
+    if (is_joint && !was_asked) {
+        set_tried(class, false); /* who is not there now is not asked all the time */
+    } else if (!is_joint && copy->size < TRMA_MOVE_JOINT_SHORT) {
+        note_alone(class, taken, copy->size);
     }
     return blocks;
+}
+
+bool trma_move_joint_is_alone(size_t size, bool is_put) {
+    if (size >= TRMA_MOVE_JOINT_SHORT) {
+        return false;
+    }
+    struct class *class = class_of(size, is_put);
+    const unsigned left = trma_move_hint_get(&class->left);
+    if (left == 0 || atomic_load_explicit(&class->is_tried, memory_order_relaxed)) {
+        return false;
+    }
+    trma_move_hint_set(&class->left, left - 1);
+    return true;
+}
+
+static uint64_t copy_timed(const struct trma_move_joint *copy) {
+    const uint64_t begin = ticks();
+
+    copy_alone(copy);
+    note_alone(class_of(copy->size, copy->is_put), ticks() - begin, copy->size);
+    return 0;
+}
+
+/* Whether it is a short one that is to be timed alone. */
+static bool is_watched(const struct trma_move_joint *copy) {
+    return copy->size < TRMA_MOVE_JOINT_SHORT &&
+           !atomic_load_explicit(&class_of(copy->size, copy->is_put)->is_tried, memory_order_relaxed);
+}
+
+/* Of so many bytes the part that is copied next: so that the last one, too, is worth asking for. */
+static size_t part_of(size_t left) {
+    if (left <= TRMA_JOINT_MOST) {
+        return left;
+    }
+    return left < TRMA_JOINT_MOST + TRMA_JOINT_LEAST ? left - TRMA_JOINT_LEAST : TRMA_JOINT_MOST;
 }
 
 uint64_t trma_move_joint(const struct trma_move_joint *copy) {
     struct trma_move_joint part = *copy;
     uint64_t blocks = 0;
 
-    if (overlap(copy)) {
+    if (trma_move_overlap(copy->mapped, copy->local, copy->size)) {
         copy_alone(copy);
         return 0;
+    }
+    if (is_watched(copy)) {
+        return copy_timed(copy);
     }
     for (size_t left = copy->size; left > 0; left -= part.size) {
         part.mapped = copy->mapped + (copy->size - left);
         part.place = copy->place + (copy->size - left);
         part.local = copy->local + (copy->size - left);
-        part.size = left < TRMA_JOINT_MOST ? left : TRMA_JOINT_MOST;
+        part.size = part_of(left);
         blocks += copy_some(&part);
     }
     return blocks;

@@ -98,6 +98,11 @@ uint64_t trma_move_ways_pace(const struct trma_move_ways *ways) {
     return trma_move_hint_get(&ways->pace[trma_move_hint_get(&ways->way)]);
 }
 
+bool trma_move_ways_is_sure_of_usual(const struct trma_move_ways *ways) {
+    return trma_move_hint_get(&ways->chosen) == USUAL &&
+           trma_move_hint_get(&ways->most_left) >= TRMA_MOVE_WAYS_WAIT_MOST;
+}
+
 /* One that was cold by chance, or lost its processor, must not change the way; but of the one that is only
  * looked at there are few, and none is faster by chance. */
 static uint64_t weight_of(bool is_chosen, bool is_faster) {

@@ -59,4 +59,7 @@ void trma_move_ways_end(struct trma_move_ways *ways, uint64_t ticks, size_t byte
 /* What its way takes as a rule, in ticks for 64 KiB; 0 where that is not known. */
 uint64_t trma_move_ways_pace(const struct trma_move_ways *ways);
 
+/* Whether several looks, one after the other, have found the usual way to be the faster one. */
+bool trma_move_ways_is_sure_of_usual(const struct trma_move_ways *ways);
+
 #endif

@@ -21,8 +21,8 @@
  */
 
 enum {
-    TRMA_JOINT_LEAST = 128 << 10, /* bytes that are worth asking for */
-    TRMA_JOINT_MOST = 4 << 20,    /* that are asked for at once: then the target looks at what it waits for */
+    TRMA_JOINT_LEAST = 64 << 10, /* bytes that may be worth asking for (move_joint.h) */
+    TRMA_JOINT_MOST = 4 << 20,   /* that are asked for at once: then the target looks at what it waits for */
     /* That so many are cut into, each of so many bytes at least, since a call of the kernel takes as long as
      * to copy a few KiB; but not into fewer than that. */
     TRMA_JOINT_BLOCKS = 32,

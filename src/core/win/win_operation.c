@@ -47,8 +47,8 @@ static enum trma_status find_path(struct trma_window *window, const struct trma_
     return TRMA_OK;
 }
 
-void trma_win_operation_copy_large(struct trma_window *window, uint32_t index, void *mapped, void *local,
-                                   size_t size, bool is_put) {
+static void copy_with_target(struct trma_window *window, uint32_t index, void *mapped, void *local,
+                             size_t size, bool is_put) {
     struct trma_target *target = &window->targets[index];
     const struct trma_move_joint copy = {.own = &window->team->help,
                                          .words = &window->team->blocks[index]->help,
@@ -59,12 +59,17 @@ void trma_win_operation_copy_large(struct trma_window *window, uint32_t index, v
                                          .local = local,
                                          .size = size,
                                          .is_put = is_put};
+    const uint64_t blocks = trma_move_joint(&copy);
 
-    if (index != window->me && !window->team->help.is_crowded) {
-        const uint64_t blocks = trma_move_joint(&copy);
-        if (blocks > 0) {
-            atomic_fetch_add_explicit(&target->counts.helped, blocks, memory_order_relaxed);
-        }
+    if (blocks > 0) {
+        atomic_fetch_add_explicit(&target->counts.helped, blocks, memory_order_relaxed);
+    }
+}
+
+void trma_win_operation_copy_large(struct trma_window *window, uint32_t index, void *mapped, void *local,
+                                   size_t size, bool is_put) {
+    if (!trma_move_joint_is_alone(size, is_put) && index != window->me && !window->team->help.is_crowded) {
+        copy_with_target(window, index, mapped, local, size, is_put);
     } else if (is_put) {
         trma_move_copy_bytes(mapped, local, size);
     } else {

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "test_node_help.h"
+
+#include <stdlib.h>
+
+#include "move/move_copy.h"
+#include "move/move_joint.h"
+
+/* Short ones among the copies that a target may do a part of: when they are tried jointly, and when not. */
+
+enum { SIZE = TRMA_JOINT_LEAST, ENOUGH = 5 * TRMA_MOVE_JOINT_EVERY };
+
+/* A target by which no copy becomes faster. */
+static bool copy_slowly(struct trma_peer *peer, void *own, uintptr_t place, size_t size, bool is_to_peer) {
+    enum { TAKES_NS = 300000 };
+    const uint64_t end = trma_node_clock_ns() + TAKES_NS;
+
+    while (trma_node_clock_ns() < end) {
+        trma_node_relax();
+    }
+    return trma_move_at_once(peer, own, place, size, is_to_peer);
+}
+
+/* What an origin's copies have come to. */
+struct shorts {
+    struct trma_move_joint copy;
+    unsigned alone; /* not even timed */
+    unsigned others;
+    uint64_t helped;
+};
+
+static struct shorts shorts_of(struct actor *actor, char *memory, bool is_put) {
+    return (struct shorts){.copy = {.own = &actor->team->help,
+                                    .words = &actor->team->blocks[TARGET]->help,
+                                    .peer = actor->team->peers[TARGET],
+                                    .mapped = memory,
+                                    .place = (uintptr_t)memory,
+                                    .local = malloc(TRMA_MOVE_JOINT_SHORT),
+                                    .size = SIZE,
+                                    .is_put = is_put}};
+}
+
+/* One, as windows make them. `is_far`: every page has to be found again, which takes several times as long.
+ */
+static void copy_short(struct shorts *shorts, bool is_far) {
+    const struct trma_move_joint *copy = &shorts->copy;
+    char *to = copy->is_put ? copy->mapped : copy->local;
+    char *from = copy->is_put ? copy->local : copy->mapped;
+    const int seed = (int)(shorts->alone + shorts->others) % 256;
+
+    memset(from, seed, SIZE);
+    from[SIZE / 2]++;
+    memset(to, seed + 2, SIZE);
+    if (is_far) { /* it is shared memory, which keeps what is in it */
+        CHECK(madvise(copy->mapped, SIZE, MADV_DONTNEED) == 0);
+    }
+    if (trma_move_joint_is_alone(SIZE, copy->is_put)) {
+        shorts->alone++;
+        memcpy(to, from, SIZE);
+    } else {
+        shorts->others++;
+        shorts->helped += trma_move_joint(copy);
+    }
+    CHECK(memcmp(to, from, SIZE) == 0);
+}
+
+static char *shared_memory(void) {
+    static char *memory;
+
+    if (!memory) {
+        memory = mmap(NULL, TRMA_MOVE_JOINT_SHORT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(memory, MAP_FAILED);
+    }
+    return memory;
+}
+
+static void attend_slowly(struct actor *actor) {
+    struct trma_help *help = &actor->team->help;
+
+    help->copy = copy_slowly;
+    CHECK(trma_node_help_begin_late(help));
+    scene_set(actor->scene, PLACE, 1);
+    while (scene_get(actor->scene, FINISHED) == 0) {
+        if (!trma_node_help_serve(help)) {
+            sched_yield(); /* there may be more members than cores */
+        }
+    }
+    trma_node_help_end(help);
+}
+
+/* Tried first, then mostly made alone; tried again when they have become slow. */
+static void play_slow_target(struct actor *actor) {
+    char *memory = shared_memory();
+
+    if (actor->me == TARGET) {
+        attend_slowly(actor);
+        return;
+    }
+    actor->team->help.is_crowded = false; /* the cores of this machine are not what is tested */
+    struct shorts puts = shorts_of(actor, memory, true);
+    scene_await(actor->scene, PLACE, 1);
+    while (puts.helped == 0) {
+        copy_short(&puts, false);
+        CHECK(puts.alone == 0);
+    }
+    while (puts.alone < ENOUGH) {
+        copy_short(&puts, false);
+    }
+    /* Of so many in a row one is timed. */
+    unsigned others = puts.others;
+    for (int i = 0; i < TRMA_MOVE_JOINT_EVERY; i++) {
+        copy_short(&puts, false);
+    }
+    CHECK(puts.others > others);
+    /* That the next puts are not says nothing of gets. */
+    for (others = puts.others; puts.others == others;) {
+        copy_short(&puts, false);
+    }
+    struct shorts gets = shorts_of(actor, memory, false);
+    copy_short(&gets, false);
+    CHECK(gets.others == 1);
+    for (const uint64_t helped = puts.helped; puts.helped == helped;) {
+        copy_short(&puts, true);
+    }
+    free(puts.copy.local);
+    free(gets.copy.local);
+    scene_set(actor->scene, FINISHED, 1);
+}
+
+static void test_slow_target(void **state) {
+    (void)state;
+    (void)shared_memory();
+    play_run(2, play_slow_target);
+}
+
+/* Nobody to ask: most are not even timed. */
+static void play_no_joint_copies(struct actor *actor) {
+    if (actor->me == TARGET) {
+        return;
+    }
+    actor->team->help.copy = NULL;
+    struct shorts gets = shorts_of(actor, shared_memory(), false);
+    while (gets.alone < ENOUGH) {
+        copy_short(&gets, false);
+    }
+    CHECK(gets.helped == 0);
+    /* Of longer ones all are. */
+    gets.copy.size = TRMA_MOVE_JOINT_SHORT;
+    for (int i = 0; i < ENOUGH; i++) {
+        CHECK(!trma_move_joint_is_alone(gets.copy.size, false));
+        CHECK(trma_move_joint(&gets.copy) == 0);
+    }
+    free(gets.copy.local);
+}
+
+static void test_no_joint_copies(void **state) {
+    (void)state;
+    (void)shared_memory();
+    play_run(2, play_no_joint_copies);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slow_target),
+        cmocka_unit_test(test_no_joint_copies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -90,6 +90,10 @@ void check_one(bool ok, const char *file, int line, const char *format, ...) {
     }
 }
 
+void check_same(long long actual, long long expected, const char *file, int line, const char *text) {
+    check_one(actual == expected, file, line, "%s is %lld, expected %lld", text, actual, expected);
+}
+
 void check_class(int code, int expected, const char *file, int line, const char *text) {
     int class = MPI_SUCCESS;
 

@@ -32,8 +32,8 @@ void check_one(bool passed, const char *file, int line, const char *format, ...)
 #define CHECK_THAT(condition, ...) check_one((condition), __FILE__, __LINE__, __VA_ARGS__)
 /* Two integers are equal. */
 #define CHECK_SAME(actual, expected)                                                                         \
-    check_one((long long)(actual) == (long long)(expected), __FILE__, __LINE__, "%s is %lld, expected %lld", \
-              #actual, (long long)(actual), (long long)(expected))
+    check_same((long long)(actual), (long long)(expected), __FILE__, __LINE__, #actual)
+void check_same(long long actual, long long expected, const char *file, int line, const char *text);
 /* A call gives this error class (MPI_SUCCESS included). */
 #define CHECK_CLASS(call, expected) check_class((call), (expected), __FILE__, __LINE__, #call)
 void check_class(int code, int expected, const char *file, int line, const char *text);

@@ -17,7 +17,7 @@
  */
 enum { TRMA_MOVE_MIDDLE_MORE_THAN = 2048, TRMA_MOVE_MIDDLE_MOST = 16384 };
 
-/* Whether two stretches of so many bytes do. */
+/* Whether two stretches of so many bytes overlap. */
 static inline bool trma_move_overlap(const void *to, const void *from, size_t size) {
     const uintptr_t distance = (uintptr_t)to - (uintptr_t)from;
 

@@ -19,8 +19,8 @@
  * the short ones of a class to be faster alone, they are made so, and now and then one of them is timed; when
  * it takes much longer than the fastest one did, both ways are tried again. Measured (Intel Xeon, Emerald
  * Rapids, bench-latency in turns, us): puts of 64 KiB that the target reads 7.6 to 8.7 instead of 9.9
- * to 11.1, what nobody reads 1.35 to 1.39 instead of 1.35 to 1.38; 128 KiB that nobody reads 2.94 to 2.98
- * instead of 3.11 to 3.17, which they took when they were tried like large ones.
+ * to 11.1, what nobody reads 1.35 to 1.39 instead of 1.35 to 1.38; 128 KiB that nobody reads 2.94 to 2.99
+ * instead of 3.10 to 3.21, which they took when they were tried like large ones.
  */
 enum {
     TRMA_MOVE_JOINT_SHORT = 256 << 10, /* bytes; short ones are less */

@@ -73,6 +73,7 @@ static void make_core(struct trma_face_team *team, MPI_Comm comm, int size, int 
     struct trma_team_card mine;
     struct trma_team_block *block = NULL;
     struct trma_team_options options = {.spin_us = (uint32_t)trma_knobs()->spin_us,
+                                        .is_threaded = trma_host_is_threaded(),
                                         .progress = trma_host_progress,
                                         .update = trma_acc_combine_bytes,
                                         .copy = trma_knobs()->joint ? trma_move_at_once : NULL};

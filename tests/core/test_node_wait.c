@@ -55,7 +55,7 @@ static void reset(void) {
 static struct trma_doorbell bell;
 
 static struct trma_waiter waiter_of(bool crowded, uint32_t spin_us) {
-    return (struct trma_waiter){.bell = &bell, .needs_fence = true, .crowded = crowded, .spin_us = spin_us};
+    return (struct trma_waiter){.bell = &bell, .rings_fence = true, .crowded = crowded, .spin_us = spin_us};
 }
 
 static void test_true_already(void **state) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "node_doorbell.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -21,9 +22,35 @@ bool trma_node_doorbell_fence_all(void) {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
-void trma_node_doorbell_ring(struct trma_doorbell *bell) {
-    atomic_fetch_add_explicit(&bell->rings, 1, memory_order_release);
+void trma_node_doorbell_wake(struct trma_doorbell *bell) {
+    /* Before it runs: those on its core are not to take it for one that leaves the core to them. */
+    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
     syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool trma_node_doorbell_is_called(const struct trma_doorbell *bell) {
+    /* `lies` last: who lies down writes it after the others. Of two sleeps mixed, the later one has begun
+     * after what was rung before was seen. */
+    const unsigned rings = atomic_load_explicit(&bell->rings, memory_order_seq_cst);
+    const bool lies = atomic_load_explicit(&bell->lies, memory_order_seq_cst);
+
+    return !lies || rings - atomic_load_explicit(&bell->seen, memory_order_relaxed) >=
+                        atomic_load_explicit(&bell->wanted, memory_order_relaxed);
+}
+
+void trma_node_doorbell_ring(struct trma_doorbell *bell) {
+    /* Both are seq_cst: who ends the keeping clears `kept`, and looks at `rings` then. One of us wakes. */
+    atomic_fetch_add_explicit(&bell->rings, 1, memory_order_seq_cst);
+    if (!atomic_load_explicit(&bell->kept, memory_order_seq_cst) && trma_node_doorbell_is_called(bell)) {
+        trma_node_doorbell_wake(bell);
+    }
+}
+
+bool trma_node_doorbell_lie_down(struct trma_doorbell *bell, unsigned rings, uint64_t timeout_ns) {
+    const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000U),
+                                     .tv_nsec = (long)(timeout_ns % 1000000000U)};
+
+    return syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0) == 0 || errno != ETIMEDOUT;
 }
 
 /* `fence_all`: notifiers leave the fence out, so it is run for them. */
@@ -32,9 +59,8 @@ static bool sleep_announced(struct trma_doorbell *bell, bool fence_all, bool (*r
     /* The ring count is read before `ready` is looked at: a ring in between makes the futex call return at
      * once. */
     unsigned rings = atomic_load_explicit(&bell->rings, memory_order_acquire);
-    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000U),
-                               .tv_nsec = (long)(timeout_ns % 1000000000U)};
 
+    atomic_store_explicit(&bell->asleep, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&bell->sleepers, 1, memory_order_seq_cst);
     if (fence_all) {
         (void)trma_node_doorbell_fence_all(); /* refused all of a sudden: the time limit is the way out */
@@ -42,9 +68,10 @@ static bool sleep_announced(struct trma_doorbell *bell, bool fence_all, bool (*r
         atomic_thread_fence(memory_order_seq_cst);
     }
     if (!ready(argument)) {
-        syscall(SYS_futex, &bell->rings, FUTEX_WAIT, rings, &timeout, NULL, 0);
+        (void)trma_node_doorbell_lie_down(bell, rings, timeout_ns);
     }
     atomic_fetch_sub_explicit(&bell->sleepers, 1, memory_order_relaxed);
+    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
     return atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
 }
 

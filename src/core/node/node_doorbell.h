@@ -20,7 +20,13 @@
 struct trma_doorbell {
     _Alignas(64) atomic_uint sleepers; /* threads that sleep, or are about to */
     atomic_uint rings;                 /* the futex word: changes with every ring */
-    char padding[56];
+    /* Of owners that take turns on a core (node_turn.h), written by the owner unless it says otherwise. */
+    atomic_uint asleep; /* it sleeps, and nobody has woken it: also written by who does */
+    atomic_uint lies;   /* it sleeps as members do that take turns, */
+    atomic_uint seen;   /* and this was `rings` when it lay down, */
+    atomic_uint wanted; /* and so many more it waits for */
+    atomic_uint kept;   /* who rings leaves the waking to those on its core: also written by them */
+    char padding[36];
 };
 
 /*
@@ -34,8 +40,19 @@ bool trma_node_doorbell_register(void);
  * the kernel refuses. */
 bool trma_node_doorbell_fence_all(void);
 
-/* Rings: wakes all sleepers. The slow half of trma_node_doorbell_notify. */
+/* Rings: wakes all sleepers, unless they are kept or wait for more. The slow half of
+ * trma_node_doorbell_notify. */
 void trma_node_doorbell_ring(struct trma_doorbell *bell);
+
+/* False as long as its owner, who takes turns, is to sleep until more have rung. */
+bool trma_node_doorbell_is_called(const struct trma_doorbell *bell);
+
+/* Wakes all sleepers whom somebody has rung for. */
+void trma_node_doorbell_wake(struct trma_doorbell *bell);
+
+/* Lets the calling thread, which has announced itself in `sleepers`, sleep until it is woken, or somebody has
+ * rung since there were so many `rings`. False: `timeout_ns` have passed before. */
+bool trma_node_doorbell_lie_down(struct trma_doorbell *bell, unsigned rings, uint64_t timeout_ns);
 
 /* To be called after the word was stored (release). */
 static inline void trma_node_doorbell_notify(struct trma_doorbell *bell, bool needs_fence) {

@@ -60,6 +60,7 @@ static struct trma_team_block *take_block(void) {
     reset_barrier(&block->barrier);
     reset_barrier(&block->meeting);
     memset(&block->help, 0, sizeof block->help);
+    memset(&block->turn, 0, sizeof block->turn);
     memset(block->slots, 0, sizeof block->slots);
     return block;
 }
@@ -143,10 +144,11 @@ static struct trma_team *allocate_team(uint32_t size) {
         team->bells = calloc(size, sizeof(void *));
         team->barrier_words = calloc(size, sizeof(void *));
         team->meeting_words = calloc(size, sizeof(void *));
+        team->turn_words = calloc(size, sizeof(void *));
         team->serials = calloc(size, sizeof(uint64_t));
         team->gate_serials = calloc(size, sizeof(uint64_t));
         if (team->gate_serials && team->peers && team->blocks && team->bells && team->barrier_words &&
-            team->meeting_words && team->serials) {
+            team->meeting_words && team->turn_words && team->serials) {
             return team;
         }
         trma_node_team_destroy(team);
@@ -181,6 +183,7 @@ static enum trma_status join_member(struct trma_team *team, uint32_t member,
     team->bells[member] = &team->blocks[member]->bell;
     team->barrier_words[member] = &team->blocks[member]->barrier;
     team->meeting_words[member] = &team->blocks[member]->meeting;
+    team->turn_words[member] = &team->blocks[member]->turn;
     team->all_have_cma = team->all_have_cma && (team->peers[member]->is_self || team->peers[member]->has_cma);
     return TRMA_OK;
 }
@@ -236,7 +239,15 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
         trma_node_team_destroy(team);
         return status;
     }
+    /* The same at every member. */
+    team->waiter.rings_fence = team->waiter.needs_fence || team->waiter.crowded;
     team->waiter.bell = team->bells[me];
+    if (team->waiter.crowded && !options->is_threaded) {
+        team->turns =
+            (struct trma_turns){.bells = team->bells, .words = team->turn_words, .size = size, .me = me};
+        team->waiter.turns = &team->turns;
+        trma_node_turn_tell(&team->turns);
+    }
     team->help = (struct trma_help){.words = &team->blocks[me]->help,
                                     .trays = &trma_node_gate_self()->trays,
                                     .update = options->update,
@@ -255,6 +266,7 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
     team->meeting.words = team->meeting_words;
     team->meeting_waiter = team->waiter;
     team->meeting_waiter.keeps_progress = true;
+    team->meeting_waiter.turns = NULL; /* which last too long for the host's messages */
     team->meeting_waiter.progress_us = per_core * TRMA_WAIT_PROGRESS_US_PER_MEMBER;
     team->meeting_waiter.may_have_left = true;
     *out = team;
@@ -284,6 +296,7 @@ void trma_node_team_destroy(struct trma_team *team) {
     free(team->bells);
     free(team->barrier_words);
     free(team->meeting_words);
+    free(team->turn_words);
     free(team->serials);
     free(team->gate_serials);
     free(team);

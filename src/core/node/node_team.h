@@ -31,6 +31,7 @@ struct trma_team_block {
     struct trma_barrier_words barrier;
     struct trma_barrier_words meeting;
     struct trma_help_words help;
+    struct trma_turn_words turn;
     /* Two slots: whoever writes slot (e mod 2) for exchange e+2 has passed barrier e+1, which everybody
      * entered after reading e. */
     _Alignas(64) char slots[2][TRMA_TEAM_SLOT_BYTES];
@@ -59,8 +60,10 @@ struct trma_team {
     struct trma_barrier barrier;
     struct trma_barrier meeting;
     uint64_t *gate_serials;
-    uint64_t *serials;                 /* of the regions that hold the blocks, for release */
-    struct trma_help help;             /* for whom this process waits in the team, and asks others */
+    uint64_t *serials;     /* of the regions that hold the blocks, for release */
+    struct trma_help help; /* for whom this process waits in the team, and asks others */
+    struct trma_turn_words **turn_words;
+    struct trma_turns turns;           /* of crowded members */
     struct trma_waiter waiter;         /* how members wait for each other; bell is this member's own */
     struct trma_waiter meeting_waiter; /* the same, but keeps the host's progress up */
     bool all_have_cma;                 /* this process can read and write every member's private memory */
@@ -69,6 +72,7 @@ struct trma_team {
 /* Tunables that are not the team's own to find out. */
 struct trma_team_options {
     uint32_t spin_us;
+    bool is_threaded; /* several threads may wait at once */
     void (*progress)(void);
     trma_help_update *update; /* by which this process does updates for origins; NULL: it does none */
     trma_help_copy *copy;     /* by which it takes part in their copies; NULL: no joint copies */

@@ -28,6 +28,11 @@ enum {
     MOST_SPINS_OF_HELP = 4096,  /* without a look at anything else */
     SLEEP_NS = 500000,          /* bound of one sleep: the host MPI needs a poke even when nobody rings */
     NAP_NS = 50000,             /* bound of the first sleeps, where cores are few */
+    /* Of those in turns: at least the kernel's tick. A timer that is to go off before it has to be set, which
+     * takes 10 us in a virtual machine, and again when the sleep ends. Measured (by hand as in node_turn.h, 2
+     * origins): 45 us with 4 ms and more, 56 with 2, 62 with 1, 67 with 200 us, 105 with 50. */
+    KEPT_NS = 5000000,
+    ALONE_NS = 200000, /* how long to stay awake for others of a core, who all sleep */
     LIVENESS_PERIOD_NS = 200000000,
     DEATHS_LEFT = 4 /* looks that find one, where may_have_left is set */
 };
@@ -141,6 +146,72 @@ static bool yield(const struct trma_waiter *waiter, bool helps, trma_condition r
     }
 }
 
+/* What is waited for. */
+struct awaited {
+    trma_condition ready;
+    uint32_t (*missing)(void *argument); /* NULL: one announcement */
+    void *argument;
+};
+
+static uint32_t count_missing(void *argument) {
+    const struct awaited *awaited = argument;
+
+    return awaited->missing ? awaited->missing(awaited->argument) : !awaited->ready(awaited->argument);
+}
+
+/* Awake, or asleep as long as that is the better way to wait: true when it is ready. */
+static bool wait_in_turn(const struct trma_waiter *waiter, struct awaited *awaited) {
+    unsigned yields = 0;
+    uint64_t poked = 0;
+    uint64_t woken = 0;
+
+    while (!awaited->ready(awaited->argument)) {
+        if (trma_node_turn_wake_next(waiter->turns)) {
+            yields = TRMA_TURN_YIELDS; /* somebody has something to do */
+        }
+        if (yields < TRMA_TURN_YIELDS) {
+            yields++;
+            sched_yield();
+            continue;
+        }
+        /* The clock is looked at only now: most waits are shorter than so many yields. */
+        const uint64_t now = trma_node_clock_ns();
+        poked = poked ? poked : now;
+        woken = woken ? woken : now;
+        if (now - poked > PROGRESS_PERIOD_NS) {
+            poke(waiter);
+            poked = now;
+        }
+        switch (trma_node_turn_sleep(waiter->turns, count_missing, awaited, KEPT_NS)) {
+        case TRMA_TURN_RUNG:
+            yields = 0;
+            woken = 0;
+            break;
+        case TRMA_TURN_STAYED:
+            if (now - woken > ALONE_NS) {
+                return false;
+            }
+            sched_yield(); /* to who has nothing to do with us */
+            break;
+        case TRMA_TURN_QUIET:
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In turns (node_turn.h): true when it is ready, false when it is better to sleep for longer, or otherwise.
+ */
+static bool take_turns(const struct trma_waiter *waiter, struct awaited *awaited) {
+    trma_node_turn_begin(waiter->turns);
+    const bool is_ready = wait_in_turn(waiter, awaited);
+    if (!is_ready) {
+        trma_node_turn_pause(waiter->turns);
+    }
+    trma_node_turn_end(waiter->turns);
+    return is_ready;
+}
+
 /* True when a peer has ended who has not done its part; `deaths` counts the looks that found one. */
 static bool is_in_vain(const struct trma_waiter *waiter, unsigned *deaths, trma_condition ready,
                        void *argument) {
@@ -175,7 +246,15 @@ static enum trma_status stay_awake(const struct trma_waiter *waiter, bool helps,
     return TRMA_OK;
 }
 
-static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condition ready, void *argument) {
+/* Members take turns, without threads. */
+static bool takes_turns(const struct trma_waiter *waiter, const pthread_mutex_t *guard) {
+    return waiter->crowded && waiter->turns && !guard;
+}
+
+static enum trma_status sleep_until(const struct trma_waiter *waiter, bool in_turns,
+                                    struct awaited *awaited) {
+    const trma_condition ready = awaited->ready;
+    void *argument = awaited->argument;
     const uint64_t progress_ns = (uint64_t)waiter->progress_us * 1000U;
     const uint64_t bound = waiter->keeps_progress && progress_ns < SLEEP_NS ? progress_ns : SLEEP_NS;
     const uint64_t nap_ns = waiter->keeps_progress ? bound : NAP_NS;
@@ -185,12 +264,12 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
      * are better left to their copies than interrupted by a fence. Measured (2 cores, bench-aggregate of 64
      * KiB, 3 to 8 members, 5 launches each): 0.87 to 0.91 of the time with each process in a session of its
      * own, 0.86 to 0.97 with all in one. */
-    bool naps = waiter->crowded;
+    bool naps = waiter->crowded && !in_turns;
 
     for (;;) {
         const bool has_rung =
             naps ? trma_node_doorbell_nap(waiter->bell, ready, argument, nap_ns)
-                 : trma_node_doorbell_sleep(waiter->bell, waiter->needs_fence, ready, argument, bound);
+                 : trma_node_doorbell_sleep(waiter->bell, waiter->rings_fence, ready, argument, bound);
         /* Where the host has to keep up a sleep soon ends by itself, and needs no fence either.
          * Measured (AMD EPYC, Zen 3, 4 members on 2 cores, three of them in the program's own barrier for a
          * second): each of them takes 0.11 to 0.14 s of it above one host, with a fence before every sleep
@@ -198,7 +277,9 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
         naps = naps && (has_rung || waiter->keeps_progress);
         /* Somebody has done its part, and others have not: they may have been waiting for the same core. To
          * yield to them costs less than to be woken by each. */
-        if (ready(argument) || (has_rung && waiter->crowded && yield(waiter, false, ready, argument))) {
+        if (ready(argument) ||
+            (has_rung && waiter->crowded &&
+             (in_turns ? take_turns(waiter, awaited) : yield(waiter, false, ready, argument)))) {
             return TRMA_OK;
         }
         poke(waiter);
@@ -212,8 +293,11 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, trma_condi
     }
 }
 
-enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
-                                trma_condition ready, void *argument, uint64_t *waited_ns) {
+enum trma_status trma_node_wait_for_all(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                        trma_condition ready, uint32_t (*missing)(void *argument),
+                                        void *argument, uint64_t *waited_ns) {
+    struct awaited awaited = {ready, missing, argument};
+    const bool in_turns = takes_turns(waiter, guard);
     enum trma_status status = TRMA_OK;
 
     if (ready(argument)) {
@@ -229,12 +313,12 @@ enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_
         status = stay_awake(waiter, helps, ready, argument);
         is_ready = true; /* or never will be */
     }
-    is_ready = is_ready || yield(waiter, helps, ready, argument);
+    is_ready = is_ready || (in_turns ? take_turns(waiter, &awaited) : yield(waiter, helps, ready, argument));
     if (helps) {
         trma_node_help_end(waiter->help);
     }
     if (!is_ready) {
-        status = sleep_until(waiter, ready, argument);
+        status = sleep_until(waiter, in_turns, &awaited);
     }
     if (guard) {
         pthread_mutex_lock(guard);
@@ -243,6 +327,11 @@ enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_
         *waited_ns += trma_node_clock_ns() - start;
     }
     return status;
+}
+
+enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                trma_condition ready, void *argument, uint64_t *waited_ns) {
+    return trma_node_wait_for_all(waiter, guard, ready, NULL, argument, waited_ns);
 }
 
 void trma_node_wait_turn(const struct trma_waiter *waiter) {

@@ -9,6 +9,7 @@
 #include "../trma_status.h"
 #include "node_doorbell.h"
 #include "node_help.h"
+#include "node_turn.h"
 
 /*
  * Of `yields` of a crowded waiter, per member that a core has. A yield lets another one have a turn, if the
@@ -41,10 +42,12 @@ enum { TRMA_WAIT_PROGRESS_US_PER_MEMBER = 25 };
  */
 struct trma_waiter {
     struct trma_doorbell *bell; /* what the peers ring when they change a word of ours */
-    bool needs_fence;           /* see node_doorbell.h */
+    bool needs_fence;           /* see node_doorbell.h: no membarrier reaches all members */
+    bool rings_fence;           /* who rings that bell runs the fence; also where members take turns */
     bool crowded; /* more ranks than cores: do not spin, a spinner keeps the one it waits for off the core */
-    uint32_t spin_us;       /* how long to spin before yielding, when not crowded */
-    uint32_t yields;        /* how often, about, to yield before sleeping, when crowded */
+    uint32_t spin_us;         /* how long to spin before yielding, when not crowded */
+    uint32_t yields;          /* how often, about, to yield before sleeping, when crowded without turns */
+    struct trma_turns *turns; /* how crowded members share a core; NULL, and with a guard: they do not */
     bool keeps_progress;    /* pokes so often that the host's messages go on nearly as in a wait of its own */
     uint32_t progress_us;   /* bound of a sleep of one who does, when crowded; at most 500 */
     bool may_have_left;     /* who has ended may have done its part in what others have not: a barrier */
@@ -67,6 +70,14 @@ typedef bool (*trma_condition)(void *argument);
  */
 enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
                                 trma_condition ready, void *argument, uint64_t *waited_ns);
+
+/*
+ * The same for a condition that takes several announcements. `missing` counts how many must come at least: 0
+ * when ready(argument). Where cores are few the waiter is woken by the last of them.
+ */
+enum trma_status trma_node_wait_for_all(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                        trma_condition ready, uint32_t (*missing)(void *argument),
+                                        void *argument, uint64_t *waited_ns);
 
 /* Where cores are few, lets others have this one for a turn: before doing what theirs may make unnecessary.
  */

@@ -21,13 +21,25 @@ static enum trma_status gather(struct trma_barrier *barrier, const struct trma_w
      */
     uint32_t before = atomic_fetch_add_explicit(&barrier->words[0]->gathered, 1, memory_order_acq_rel);
     if (before + 1 != barrier->sequence * barrier->size) {
-        return trma_node_wait(waiter, guard, has_arrived, &release, waited_ns);
+        /* Not in turns: the last one releases all at once. Measured (Emerald Rapids, 2 cores, MPICH), a fence
+         * of 8 and 16 members: 5.3 and 25 us, in turns 7 to 11 and 33. */
+        struct trma_waiter at_barrier = *waiter;
+        at_barrier.turns = NULL;
+        return trma_node_wait(&at_barrier, guard, has_arrived, &release, waited_ns);
     }
     /* Each waits at its own word: whoever has left may free its words, and nobody looks at them any more. */
     for (uint32_t i = 0; i < barrier->size; i++) {
         if (i != barrier->me) {
             atomic_store_explicit(&barrier->words[i]->released, barrier->sequence, memory_order_release);
-            trma_node_doorbell_notify(barrier->bells[i], waiter->needs_fence);
+        }
+    }
+    /* One fence for all of them, as trma_node_doorbell_notify would make. Bells outlast all barriers. */
+    if (waiter->rings_fence) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    for (uint32_t i = 0; i < barrier->size; i++) {
+        if (i != barrier->me) {
+            trma_node_doorbell_notify(barrier->bells[i], false);
         }
     }
     return TRMA_OK;
@@ -44,7 +56,7 @@ enum trma_status trma_sync_barrier_await(struct trma_barrier *barrier, const str
         if (status || distance >= barrier->size) {
             return status;
         }
-        trma_sync_barrier_announce(barrier, distance, round + 1, waiter->needs_fence);
+        trma_sync_barrier_announce(barrier, distance, round + 1, waiter->rings_fence);
     }
 }
 
@@ -54,6 +66,6 @@ enum trma_status trma_sync_barrier_pass(struct trma_barrier *barrier, const stru
         barrier->sequence++;
         return gather(barrier, waiter, guard, waited_ns);
     }
-    trma_sync_barrier_enter(barrier, waiter->needs_fence);
+    trma_sync_barrier_enter(barrier, waiter->rings_fence);
     return trma_sync_barrier_await(barrier, waiter, guard, waited_ns);
 }

@@ -25,6 +25,8 @@ static enum trma_status await_turn(struct trma_lock *lock, struct turn *turn,
     struct trma_waiter at_lock = *waiter;
 
     at_lock.bell = &lock->bell;
+    at_lock.rings_fence = waiter->needs_fence;
+    at_lock.turns = NULL; /* the bell is not a member's */
     at_lock.yields = YIELDS_OF_LOCK;
     return trma_node_wait(&at_lock, guard, is_my_turn, turn, waited_ns);
 }

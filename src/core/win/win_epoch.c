@@ -78,8 +78,9 @@ static enum trma_status drain(struct trma_window *window, struct trma_target *ta
         trma_move_test(&target->outstanding)) {
         return TRMA_OK;
     }
-    return trma_node_wait(&window->team->waiter, trma_win_guard(window), is_drained, &target->outstanding,
-                          waited_ns);
+    struct trma_waiter unrung = window->team->waiter;
+    unrung.turns = NULL; /* nobody rings when it is so far */
+    return trma_node_wait(&unrung, trma_win_guard(window), is_drained, &target->outstanding, waited_ns);
 }
 
 /* Ends the access epoch for all targets; the caller has drained them. */
@@ -274,7 +275,7 @@ static enum trma_status finish_target(struct trma_window *window, uint32_t index
 
     target->in_start_group = false;
     trma_sync_pscw_announce(target->completed, target->started);
-    trma_node_doorbell_notify(window->team->bells[index], window->needs_fence);
+    trma_node_doorbell_notify(window->team->bells[index], window->rings_fence);
     return status ? status : drained;
 }
 
@@ -308,6 +309,10 @@ enum trma_status trma_win_complete(struct trma_window *window) {
         return TRMA_ERR_SYNC;
     }
     uint64_t *waited_ns = book(window, TRMA_WAIT_COMPLETE);
+    struct trma_turns *turns = trma_win_is_threaded(window) ? NULL : window->team->waiter.turns;
+    if (turns) {
+        trma_node_turn_begin(turns); /* also while it moves what was put off */
+    }
     /* Each target as soon as it can be: none waits because another one is late. */
     enum trma_status first_error = finish_ready(window, &late, waited_ns);
     while (late) {
@@ -325,6 +330,9 @@ enum trma_status trma_win_complete(struct trma_window *window) {
     }
     window->n_started = 0;
     close_all(window);
+    if (turns) {
+        trma_node_turn_end(turns);
+    }
     trma_win_guard_leave(window);
     return first_error;
 }
@@ -341,7 +349,13 @@ enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group
         struct trma_target *origin = &window->targets[group[i]];
         window->post_group[i] = group[i];
         trma_sync_pscw_announce(&origin->words->pairs[window->me].posted, ++origin->exposed);
-        trma_node_doorbell_notify(window->team->bells[group[i]], window->needs_fence);
+    }
+    /* One fence for all. */
+    if (window->rings_fence) {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        trma_node_doorbell_notify(window->team->bells[group[i]], false);
     }
     window->n_posted = n;
     window->is_exposed = true;
@@ -371,6 +385,20 @@ static bool have_completed(void *argument) {
     return true;
 }
 
+/* Those that have not; where cores are few only who sleeps asks. */
+static uint32_t count_late(void *argument) {
+    const struct exposure *exposure = argument;
+    struct trma_window *window = exposure->window;
+    uint32_t n = 0;
+
+    for (uint32_t i = exposure->n_done; i < window->n_posted; i++) {
+        const uint32_t origin = window->post_group[i];
+        n +=
+            !trma_sync_pscw_reached(&window->words->pairs[origin].completed, window->targets[origin].exposed);
+    }
+    return n;
+}
+
 enum trma_status trma_win_wait(struct trma_window *window) {
     struct exposure exposure = {window, 0};
 
@@ -380,8 +408,9 @@ enum trma_status trma_win_wait(struct trma_window *window) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
-    enum trma_status status = trma_node_wait(&window->team->waiter, trma_win_guard(window), have_completed,
-                                             &exposure, book(window, TRMA_WAIT_WAIT));
+    enum trma_status status =
+        trma_node_wait_for_all(&window->team->waiter, trma_win_guard(window), have_completed, count_late,
+                               &exposure, book(window, TRMA_WAIT_WAIT));
     window->is_exposed = false;
     window->n_posted = 0;
     trma_win_guard_leave(window);

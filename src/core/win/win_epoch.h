@@ -103,7 +103,7 @@ static inline bool trma_win_fence_quick(struct trma_window *window) {
     window->n_active = 0;
     window->fence_used = false;
     window->epoch.access = TRMA_ACCESS_FENCE;
-    trma_sync_barrier_enter(&window->fence, window->needs_fence);
+    trma_sync_barrier_enter(&window->fence, window->rings_fence);
     return true;
 }
 
@@ -154,7 +154,7 @@ static inline bool trma_win_complete_quick(struct trma_window *window) {
     window->n_active = 0;
     window->n_started = 0;
     window->epoch.access = TRMA_ACCESS_NONE;
-    trma_node_doorbell_notify(window->team->bells[index], window->needs_fence);
+    trma_node_doorbell_notify(window->team->bells[index], window->rings_fence);
     return true;
 }
 
@@ -167,7 +167,7 @@ static inline bool trma_win_post_quick(struct trma_window *window, const uint32_
     window->n_posted = 1;
     window->is_exposed = true;
     trma_sync_pscw_announce(&origin->words->pairs[window->me].posted, ++origin->exposed);
-    trma_node_doorbell_notify(window->team->bells[group[0]], window->needs_fence);
+    trma_node_doorbell_notify(window->team->bells[group[0]], window->rings_fence);
     return true;
 }
 

@@ -183,6 +183,7 @@ enum trma_status trma_win_window_create(struct trma_team *team, const struct trm
     }
     window->team = team;
     window->needs_fence = team->waiter.needs_fence;
+    window->rings_fence = team->waiter.rings_fence;
     window->me = team->me;
     window->words = words;
     window->adopted_serial = cards[team->me].adopted;

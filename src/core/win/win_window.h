@@ -146,7 +146,8 @@ struct trma_window {
                                           what changes, changes under the guard */
     atomic_bool has_stored; /* some may have stored since the last flush: the next one must order that */
     bool fences_at_once;    /* its flushes do not leave the fence to later loads: see win_order.h */
-    bool needs_fence;       /* the team's waiter's: whoever notifies makes the fence */
+    bool needs_fence;       /* the team's waiter's: whoever notifies at a lock makes the fence, */
+    bool rings_fence;       /* and whoever does a member */
     bool fence_used;        /* operations were issued since the last fence */
     bool is_exposed;        /* between post and wait */
     union trma_epoch epoch;

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node_turn.h"
+
+#include <sched.h>
+
+/* Of `lies`. */
+enum { LIES = 1, LIES_UNKEPT };
+
+void trma_node_turn_tell(struct trma_turns *turns) {
+    atomic_uint *core = &turns->words[turns->me]->core;
+    const int now = sched_getcpu();
+    const unsigned told = now < 0 ? 0 : (unsigned)now + 1;
+
+    /* Mostly it is the same one. Relaxed: who needs more than a guess reads `attends` first, which is written
+     * after it. */
+    turns->has_moved = atomic_load_explicit(core, memory_order_relaxed) != told;
+    if (turns->has_moved) {
+        atomic_store_explicit(core, told, memory_order_relaxed);
+    }
+}
+
+static unsigned core_of(const struct trma_turns *turns) {
+    return atomic_load_explicit(&turns->words[turns->me]->core, memory_order_relaxed);
+}
+
+static void find_neighbours(struct trma_turns *turns) {
+    const unsigned core = core_of(turns);
+
+    turns->n = 0;
+    for (uint32_t i = 1; core && i < turns->size && turns->n < TRMA_TURN_MOST; i++) {
+        const uint32_t after = turns->me + i < turns->size ? turns->me + i : turns->me + i - turns->size;
+        if (atomic_load_explicit(&turns->words[after]->core, memory_order_relaxed) == core) {
+            turns->neighbours[turns->n++] =
+                (struct trma_turn_neighbour){turns->bells[after], turns->words[after]};
+        }
+    }
+}
+
+/* Whether it looks after those on the caller's core. It has not gone to another one since the caller looked
+ * who is there. */
+static bool is_keeper(const struct trma_turns *turns, const struct trma_turn_neighbour *other) {
+    return atomic_load_explicit(&other->words->attends, memory_order_seq_cst) &&
+           !atomic_load_explicit(&other->bell->asleep, memory_order_seq_cst) &&
+           atomic_load_explicit(&other->words->core, memory_order_relaxed) == core_of(turns);
+}
+
+/* Ends the keeping of one; true when it wakes, since it has been rung for. */
+static bool let_go(struct trma_doorbell *bell) {
+    /* seq_cst: see trma_node_doorbell_ring. Only one of those on the core wakes it. */
+    if (!atomic_exchange_explicit(&bell->kept, 0, memory_order_seq_cst) ||
+        !trma_node_doorbell_is_called(bell)) {
+        return false;
+    }
+    trma_node_doorbell_wake(bell);
+    return true;
+}
+
+void trma_node_turn_begin(struct trma_turns *turns) {
+    atomic_uint *attends = &turns->words[turns->me]->attends;
+
+    turns->depth++;
+    /* Relaxed: the caller's own. */
+    if (atomic_load_explicit(attends, memory_order_relaxed)) {
+        return;
+    }
+    trma_node_turn_tell(turns);
+    find_neighbours(turns);
+    /* seq_cst, before the look at who lies: who lies down looks at this word after it has said so. */
+    atomic_store_explicit(attends, 1, memory_order_seq_cst);
+    for (uint32_t i = 0; i < turns->n; i++) {
+        struct trma_doorbell *bell = turns->neighbours[i].bell;
+        if (atomic_load_explicit(&bell->lies, memory_order_seq_cst) == LIES) {
+            /* One that rises at this moment is found by trma_node_turn_wake_next. */
+            atomic_store_explicit(&bell->kept, 1, memory_order_seq_cst);
+        }
+    }
+}
+
+static void let_all_go(const struct trma_turns *turns) {
+    for (uint32_t i = 0; i < turns->n; i++) {
+        struct trma_doorbell *bell = turns->neighbours[i].bell;
+        if (atomic_load_explicit(&bell->kept, memory_order_seq_cst)) {
+            (void)let_go(bell);
+        }
+    }
+}
+
+/* Lets all go whom no other one keeps. */
+static void hand_on(const struct trma_turns *turns) {
+    for (uint32_t i = 0; i < turns->n; i++) {
+        if (is_keeper(turns, &turns->neighbours[i])) {
+            return;
+        }
+    }
+    let_all_go(turns);
+}
+
+void trma_node_turn_pause(struct trma_turns *turns) {
+    /* seq_cst, before the look at who is kept: as above. */
+    atomic_store_explicit(&turns->words[turns->me]->attends, 0, memory_order_seq_cst);
+    hand_on(turns);
+}
+
+void trma_node_turn_end(struct trma_turns *turns) {
+    if (--turns->depth == 0) {
+        trma_node_turn_pause(turns);
+    }
+}
+
+bool trma_node_turn_wake_next(const struct trma_turns *turns) {
+    for (uint32_t i = 0; i < turns->n; i++) {
+        struct trma_doorbell *bell = turns->neighbours[i].bell;
+        /* Acquire: `seen` and `wanted` are those of this sleep. */
+        if (atomic_load_explicit(&bell->kept, memory_order_acquire) && trma_node_doorbell_is_called(bell) &&
+            let_go(bell)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum company { ALONE, BUSY, ATTENDED };
+
+/* What the neighbours that do not sleep do. */
+static enum company look_around(const struct trma_turns *turns) {
+    enum company company = ALONE;
+
+    for (uint32_t i = 0; i < turns->n; i++) {
+        const struct trma_turn_neighbour *other = &turns->neighbours[i];
+        if (is_keeper(turns, other)) {
+            return ATTENDED;
+        }
+        if (!atomic_load_explicit(&other->bell->asleep, memory_order_seq_cst)) {
+            company = BUSY;
+        }
+    }
+    return company;
+}
+
+/* Sleeps, having announced itself, until woken or for so long; true when somebody has rung. */
+static bool lie(struct trma_turns *turns, struct trma_doorbell *bell, unsigned rings, uint32_t wanted,
+                uint64_t timeout_ns) {
+    atomic_store_explicit(&bell->seen, rings, memory_order_relaxed);
+    atomic_store_explicit(&bell->wanted, wanted, memory_order_relaxed);
+    /* Who has attended since before the caller came to this core does not know it. */
+    atomic_store_explicit(&bell->kept, !turns->has_moved, memory_order_seq_cst);
+    /* seq_cst, before the look at who attends: see trma_node_turn_begin. */
+    atomic_store_explicit(&bell->lies, turns->has_moved ? LIES_UNKEPT : LIES, memory_order_seq_cst);
+    if (look_around(turns) != ATTENDED) {
+        /* The others that the caller kept have nobody any more, either. */
+        atomic_store_explicit(&bell->kept, 0, memory_order_seq_cst);
+        let_all_go(turns);
+    }
+    (void)trma_node_doorbell_lie_down(bell, rings, timeout_ns);
+    atomic_store_explicit(&bell->lies, 0, memory_order_relaxed);
+    atomic_store_explicit(&bell->kept, 0, memory_order_relaxed);
+    return atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
+}
+
+enum trma_turn_sleep trma_node_turn_sleep(struct trma_turns *turns, uint32_t (*missing)(void *argument),
+                                          void *argument, uint64_t timeout_ns) {
+    struct trma_doorbell *bell = turns->bells[turns->me];
+    enum trma_turn_sleep sleep = TRMA_TURN_RUNG;
+
+    if (look_around(turns) == ALONE) {
+        return TRMA_TURN_STAYED; /* nobody is to ring for it */
+    }
+    /* Before `missing` is looked at, as in trma_node_doorbell_sleep. */
+    const unsigned rings = atomic_load_explicit(&bell->rings, memory_order_acquire);
+    /* seq_cst: of two that lie down on one core at the same time one sees that the other one does, and stays.
+     */
+    atomic_store_explicit(&bell->asleep, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&bell->sleepers, 1, memory_order_seq_cst);
+    /* With who rings: it sees a sleeper, or its word is seen here. */
+    atomic_thread_fence(memory_order_seq_cst);
+    const uint32_t wanted = missing(argument);
+    if (wanted && look_around(turns) == ALONE) {
+        sleep = TRMA_TURN_STAYED;
+    } else if (wanted) {
+        sleep = lie(turns, bell, rings, wanted, timeout_ns) ? TRMA_TURN_RUNG : TRMA_TURN_QUIET;
+    }
+    atomic_fetch_sub_explicit(&bell->sleepers, 1, memory_order_relaxed);
+    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
+    return sleep;
+}

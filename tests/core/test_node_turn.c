@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "team_fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "node/node_turn.h"
+#include "node/node_wait.h"
+
+/*
+ * Members are threads here, each with its own view of the turns, all bound to one core. A sleep's bound is so
+ * long that one which lasts it can only be one that nobody ended.
+ */
+#define BOUND_NS UINT64_C(20000000000)
+
+enum { MEMBERS = 4 };
+
+static struct trma_doorbell bells[MEMBERS];
+static struct trma_turn_words words[MEMBERS];
+static struct trma_doorbell *bells_of[MEMBERS];
+static struct trma_turn_words *words_of[MEMBERS];
+static struct trma_turns turns[MEMBERS];
+
+/* What the sleeper of a test waits for, and how its sleep ended. */
+static atomic_uint missing;
+static atomic_int ended;
+enum { SLEEPS = -1 };
+
+static uint32_t count_missing(void *argument) {
+    (void)argument;
+    return atomic_load(&missing);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    memset(bells, 0, sizeof bells);
+    memset(words, 0, sizeof words);
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        bells_of[i] = &bells[i];
+        words_of[i] = &words[i];
+        turns[i] = (struct trma_turns){.bells = bells_of, .words = words_of, .size = MEMBERS, .me = i};
+        trma_node_turn_tell(&turns[i]);
+    }
+    atomic_store(&missing, 1);
+    atomic_store(&ended, SLEEPS);
+    return 0;
+}
+
+static void *sleep_as_one(void *argument) {
+    struct trma_turns *mine = argument;
+
+    trma_node_turn_begin(mine);
+    const enum trma_turn_sleep how = trma_node_turn_sleep(mine, count_missing, NULL, BOUND_NS);
+    trma_node_turn_end(mine);
+    atomic_store(&ended, (int)how);
+    return NULL;
+}
+
+/* Member 1 sleeps, as soon as this returns. */
+static pthread_t let_one_sleep(void) {
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, sleep_as_one, &turns[1]), 0);
+    while (!atomic_load(&bells[1].lies)) {
+        sched_yield();
+    }
+    return thread;
+}
+
+/* The thread can do nothing but end: it has been woken, or will be by nobody. */
+static void expect_end(pthread_t thread, enum trma_turn_sleep how) {
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&ended), how);
+    assert_int_equal(atomic_load(&bells[1].sleepers), 0);
+    assert_int_equal(atomic_load(&bells[1].asleep) + atomic_load(&bells[1].lies) +
+                         atomic_load(&bells[1].kept) + atomic_load(&words[1].attends),
+                     0);
+}
+
+static void ring_for_one(void) {
+    trma_node_doorbell_notify(&bells[1], true);
+}
+
+static bool is_asleep(void) {
+    return atomic_load(&bells[1].asleep) && atomic_load(&ended) == SLEEPS;
+}
+
+/* Who attends keeps: a ring does not wake, but the look for the next one does, once. */
+static void kept_until_its_turn(void **state) {
+    (void)state;
+    trma_node_turn_begin(&turns[0]);
+    pthread_t thread = let_one_sleep();
+    assert_false(trma_node_turn_wake_next(&turns[0])); /* nobody has rung */
+    ring_for_one();
+    assert_true(is_asleep());
+    assert_true(atomic_load(&bells[1].kept));
+    assert_true(trma_node_turn_wake_next(&turns[0]));
+    assert_false(trma_node_turn_wake_next(&turns[0]));
+    expect_end(thread, TRMA_TURN_RUNG);
+    trma_node_turn_end(&turns[0]);
+}
+
+/* Who lay down before is kept by who begins to attend. */
+static void kept_by_who_comes(void **state) {
+    (void)state;
+    pthread_t thread = let_one_sleep();
+    while (!atomic_load(&bells[1].sleepers)) {
+        sched_yield();
+    }
+    trma_node_turn_begin(&turns[0]);
+    assert_true(atomic_load(&bells[1].kept));
+    ring_for_one();
+    assert_true(is_asleep());
+    assert_true(trma_node_turn_wake_next(&turns[0]));
+    expect_end(thread, TRMA_TURN_RUNG);
+    trma_node_turn_end(&turns[0]);
+}
+
+/* Who ceases to attend lets go: one that was rung for wakes, one that was not wakes when it is. */
+static void let_go_at_the_end(void **state) {
+    for (int rings_first = 0; rings_first < 2; rings_first++) {
+        for (int by_pause = 0; by_pause < 2; by_pause++) {
+            set_up(state);
+            trma_node_turn_begin(&turns[0]);
+            trma_node_turn_begin(&turns[0]); /* one within another: the outer one goes on attending */
+            pthread_t thread = let_one_sleep();
+            if (rings_first) {
+                ring_for_one();
+            }
+            trma_node_turn_end(&turns[0]);
+            assert_true(is_asleep() && atomic_load(&words[0].attends));
+            if (by_pause) {
+                trma_node_turn_pause(&turns[0]);
+                assert_false(atomic_load(&words[0].attends));
+            } else {
+                trma_node_turn_end(&turns[0]);
+            }
+            if (!rings_first) {
+                assert_true(is_asleep());
+                ring_for_one();
+            }
+            expect_end(thread, TRMA_TURN_RUNG);
+            if (by_pause) {
+                trma_node_turn_end(&turns[0]);
+            }
+        }
+    }
+}
+
+/* Another one that attends goes on keeping, unless it is elsewhere by now. */
+static void handed_on(void **state) {
+    for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) {
+        set_up(state);
+        trma_node_turn_begin(&turns[2]);
+        trma_node_turn_begin(&turns[0]);
+        pthread_t thread = let_one_sleep();
+        ring_for_one();
+        if (is_elsewhere) {
+            atomic_fetch_add(&words[2].core, 1);
+        }
+        trma_node_turn_end(&turns[0]);
+        if (!is_elsewhere) {
+            assert_true(is_asleep());
+            assert_true(trma_node_turn_wake_next(&turns[2]));
+        }
+        expect_end(thread, TRMA_TURN_RUNG);
+        trma_node_turn_end(&turns[2]);
+    }
+}
+
+/* Nobody keeps where none attends on that core: who rings wakes. So it is with one that has just come there,
+ * whom those may not know who attended before. */
+static void not_kept(void **state) {
+    enum { NOBODY_ATTENDS, ON_ANOTHER_CORE, HAS_COME, CASES };
+    for (int c = 0; c < CASES; c++) {
+        set_up(state);
+        if (c != NOBODY_ATTENDS) {
+            trma_node_turn_begin(&turns[0]);
+        }
+        if (c == ON_ANOTHER_CORE) {
+            atomic_fetch_add(&words[0].core, 1);
+        }
+        if (c == HAS_COME) {
+            atomic_fetch_add(&words[1].core, 1); /* as if it had been there */
+        }
+        pthread_t thread = let_one_sleep();
+        if (c == HAS_COME) {
+            trma_node_turn_begin(&turns[2]); /* neither by one that comes later and goes before others do */
+        }
+        ring_for_one();
+        expect_end(thread, TRMA_TURN_RUNG);
+    }
+}
+
+/* One that wants several rings sleeps until the last one, kept or not. */
+static void woken_by_the_last(void **state) {
+    for (int is_kept = 0; is_kept < 2; is_kept++) {
+        set_up(state);
+        atomic_store(&missing, 3);
+        if (is_kept) {
+            trma_node_turn_begin(&turns[0]);
+        }
+        pthread_t thread = let_one_sleep();
+        for (int i = 0; i < 2; i++) {
+            ring_for_one();
+            assert_true(is_asleep());
+            assert_false(is_kept && trma_node_turn_wake_next(&turns[0]));
+        }
+        ring_for_one();
+        if (is_kept) {
+            assert_true(is_asleep());
+            assert_true(trma_node_turn_wake_next(&turns[0]));
+            trma_node_turn_end(&turns[0]);
+        }
+        expect_end(thread, TRMA_TURN_RUNG);
+    }
+}
+
+/* The last one that is awake stays so; who has nothing to wait for does not sleep. */
+static void last_one_stays(void **state) {
+    (void)state;
+    for (uint32_t i = 1; i < MEMBERS; i++) {
+        atomic_store(&bells[i].asleep, 1);
+    }
+    trma_node_turn_begin(&turns[0]);
+    assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, BOUND_NS), TRMA_TURN_STAYED);
+    atomic_store(&bells[2].asleep, 0);
+    atomic_store(&missing, 0);
+    assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, BOUND_NS), TRMA_TURN_RUNG);
+    trma_node_turn_end(&turns[0]);
+    assert_int_equal(atomic_load(&bells[0].sleepers) + atomic_load(&bells[0].asleep), 0);
+}
+
+static void sleeps_for_so_long_at_most(void **state) {
+    (void)state;
+    trma_node_turn_begin(&turns[0]);
+    assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, 1000000), TRMA_TURN_QUIET);
+    trma_node_turn_end(&turns[0]);
+}
+
+/* Who lies down while it is the last one to attend lets all others go. */
+static void lying_down_lets_go(void **state) {
+    (void)state;
+    trma_node_turn_begin(&turns[0]);
+    pthread_t thread = let_one_sleep();
+    ring_for_one();
+    assert_true(is_asleep());
+    /* Members 2 and 3 are awake, and do not attend. */
+    assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, 1000000), TRMA_TURN_QUIET);
+    expect_end(thread, TRMA_TURN_RUNG);
+    trma_node_turn_end(&turns[0]);
+}
+
+/* Sleeps of the stress below, by any way: none may last that long. */
+static atomic_uint sleeps;
+bool __real_trma_node_doorbell_lie_down(struct trma_doorbell *bell, unsigned rings, uint64_t timeout_ns);
+bool __wrap_trma_node_doorbell_lie_down(struct trma_doorbell *bell, unsigned rings, uint64_t timeout_ns);
+bool __real_trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, trma_condition ready,
+                                     void *argument, uint64_t bound_ns);
+bool __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, trma_condition ready,
+                                     void *argument, uint64_t bound_ns);
+static atomic_bool is_bounded_longer;
+
+bool __wrap_trma_node_doorbell_lie_down(struct trma_doorbell *bell, unsigned rings, uint64_t timeout_ns) {
+    const bool has_ended = __real_trma_node_doorbell_lie_down(
+        bell, rings, atomic_load(&is_bounded_longer) ? BOUND_NS : timeout_ns);
+
+    atomic_fetch_add(&sleeps, 1);
+    CHECK(has_ended || !atomic_load(&is_bounded_longer));
+    return has_ended;
+}
+
+bool __wrap_trma_node_doorbell_sleep(struct trma_doorbell *bell, bool needs_fence, trma_condition ready,
+                                     void *argument, uint64_t bound_ns) {
+    const uint64_t start = trma_node_clock_ns();
+    const bool has_rung = __real_trma_node_doorbell_sleep(
+        bell, needs_fence, ready, argument, atomic_load(&is_bounded_longer) ? BOUND_NS : bound_ns);
+
+    CHECK(trma_node_clock_ns() - start < BOUND_NS);
+    return has_rung;
+}
+
+/* Rounds: everybody waits until all others have told it so, and tells all others; now and then one does
+ * something else meanwhile. */
+static _Atomic uint32_t told[MEMBERS][MEMBERS];
+
+struct round {
+    uint32_t me;
+    uint32_t number;
+};
+
+static uint32_t count_untold(void *argument) {
+    const struct round *round = argument;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        n +=
+            i != round->me && atomic_load_explicit(&told[round->me][i], memory_order_acquire) < round->number;
+    }
+    return n;
+}
+
+static bool have_all_told(void *argument) {
+    return count_untold(argument) == 0;
+}
+
+static void tell_all(const struct round *round) {
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        if (i != round->me) {
+            atomic_store_explicit(&told[i][round->me], round->number, memory_order_release);
+            trma_node_doorbell_notify(&bells[i], true);
+        }
+    }
+}
+
+/* As a wait does, but without yields, and every fifth time it sleeps otherwise. */
+static void await_round(struct trma_turns *mine, struct round *round) {
+    struct trma_doorbell *bell = mine->bells[mine->me];
+    static _Thread_local unsigned times;
+    unsigned begun = 1;
+
+    trma_node_turn_begin(mine);
+    while (!have_all_told(round)) {
+        (void)trma_node_turn_wake_next(mine);
+        if (++times % 5 == 0) {
+            trma_node_turn_pause(mine);
+            (void)trma_node_doorbell_sleep(bell, true, have_all_told, round, BOUND_NS);
+            trma_node_turn_begin(mine);
+            begun++;
+        } else if (trma_node_turn_sleep(mine, count_untold, round, BOUND_NS) == TRMA_TURN_STAYED) {
+            sched_yield();
+        }
+    }
+    while (begun--) {
+        trma_node_turn_end(mine);
+    }
+}
+
+static void *play_rounds(void *argument) {
+    struct trma_turns *mine = argument;
+    const unsigned rounds = play_often(20000);
+
+    for (struct round round = {mine->me, 1}; round.number <= rounds; round.number++) {
+        tell_all(&round);
+        if ((round.number + mine->me) % 16 == 0) {
+            sched_yield();
+        }
+        await_round(mine, &round);
+    }
+    return NULL;
+}
+
+/* The same in waits as they are, which yield first. */
+static void *wait_in_rounds(void *argument) {
+    struct trma_turns *mine = argument;
+    const struct trma_waiter waiter = {
+        .bell = mine->bells[mine->me], .rings_fence = true, .crowded = true, .turns = mine};
+    const unsigned rounds = play_often(20000);
+
+    for (struct round round = {mine->me, 1}; round.number <= rounds; round.number++) {
+        tell_all(&round);
+        CHECK(trma_node_wait_for_all(&waiter, NULL, have_all_told, count_untold, &round, NULL) == TRMA_OK);
+    }
+    return NULL;
+}
+
+static void play_out(void *(*part)(void *)) {
+    pthread_t threads[MEMBERS];
+
+    memset(told, 0, sizeof told);
+    atomic_store(&sleeps, 0);
+    atomic_store(&is_bounded_longer, true);
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, part, &turns[i]), 0);
+    }
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    atomic_store(&is_bounded_longer, false);
+}
+
+static void nobody_is_forgotten(void **state) {
+    (void)state;
+    play_out(play_rounds);
+    print_message("%u sleeps\n", atomic_load(&sleeps));
+    assert_true(atomic_load(&sleeps) > 0);
+    play_out(wait_in_rounds);
+}
+
+/* The same on all cores that there are, between which members move: what they tell is often wrong. */
+static void nobody_is_forgotten_who_moves(void **state) {
+    cpu_set_t one;
+    cpu_set_t all;
+
+    assert_int_equal(sched_getaffinity(0, sizeof one, &one), 0);
+    memset(&all, 0xff, sizeof all);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    nobody_is_forgotten(state);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(kept_until_its_turn, set_up),
+        cmocka_unit_test_setup(kept_by_who_comes, set_up),
+        cmocka_unit_test(let_go_at_the_end),
+        cmocka_unit_test(handed_on),
+        cmocka_unit_test(not_kept),
+        cmocka_unit_test(woken_by_the_last),
+        cmocka_unit_test_setup(last_one_stays, set_up),
+        cmocka_unit_test_setup(sleeps_for_so_long_at_most, set_up),
+        cmocka_unit_test_setup(lying_down_lets_go, set_up),
+        cmocka_unit_test_setup(nobody_is_forgotten, set_up),
+        cmocka_unit_test_setup(nobody_is_forgotten_who_moves, set_up),
+    };
+    cpu_set_t cpus;
+
+    /* Threads inherit it. */
+    CPU_ZERO(&cpus);
+    CPU_SET((unsigned)sched_getcpu(), &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -61,7 +61,7 @@ static pthread_t let_one_sleep(void) {
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, sleep_as_one, &turns[1]), 0);
-    while (!atomic_load(&bells[1].lies)) {
+    while (atomic_load(&bells[1].lying) == TRMA_LYING_NOT) {
         sched_yield();
     }
     return thread;
@@ -72,9 +72,8 @@ static void expect_end(pthread_t thread, enum trma_turn_sleep how) {
     pthread_join(thread, NULL);
     assert_int_equal(atomic_load(&ended), how);
     assert_int_equal(atomic_load(&bells[1].sleepers), 0);
-    assert_int_equal(atomic_load(&bells[1].asleep) + atomic_load(&bells[1].lies) +
-                         atomic_load(&bells[1].kept) + atomic_load(&words[1].attends),
-                     0);
+    assert_int_equal(
+        atomic_load(&bells[1].asleep) % 2 + atomic_load(&bells[1].lying) + atomic_load(&words[1].attends), 0);
 }
 
 static void ring_for_one(void) {
@@ -82,7 +81,7 @@ static void ring_for_one(void) {
 }
 
 static bool is_asleep(void) {
-    return atomic_load(&bells[1].asleep) && atomic_load(&ended) == SLEEPS;
+    return trma_node_doorbell_is_asleep(&bells[1]) && atomic_load(&ended) == SLEEPS;
 }
 
 /* Who attends keeps: a ring does not wake, but the look for the next one does, once. */
@@ -93,7 +92,7 @@ static void kept_until_its_turn(void **state) {
     assert_false(trma_node_turn_wake_next(&turns[0])); /* nobody has rung */
     ring_for_one();
     assert_true(is_asleep());
-    assert_true(atomic_load(&bells[1].kept));
+    assert_int_equal(atomic_load(&bells[1].lying), TRMA_LYING_KEPT);
     assert_true(trma_node_turn_wake_next(&turns[0]));
     assert_false(trma_node_turn_wake_next(&turns[0]));
     expect_end(thread, TRMA_TURN_RUNG);
@@ -108,7 +107,7 @@ static void kept_by_who_comes(void **state) {
         sched_yield();
     }
     trma_node_turn_begin(&turns[0]);
-    assert_true(atomic_load(&bells[1].kept));
+    assert_int_equal(atomic_load(&bells[1].lying), TRMA_LYING_KEPT);
     ring_for_one();
     assert_true(is_asleep());
     assert_true(trma_node_turn_wake_next(&turns[0]));
@@ -168,26 +167,38 @@ static void handed_on(void **state) {
     }
 }
 
-/* Nobody keeps where none attends on that core: who rings wakes. So it is with one that has just come there,
- * whom those may not know who attended before. */
+/* Nobody keeps where none attends on that core: who rings wakes. */
 static void not_kept(void **state) {
-    enum { NOBODY_ATTENDS, ON_ANOTHER_CORE, HAS_COME, CASES };
-    for (int c = 0; c < CASES; c++) {
+    for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++) {
         set_up(state);
-        if (c != NOBODY_ATTENDS) {
+        if (is_elsewhere) {
             trma_node_turn_begin(&turns[0]);
-        }
-        if (c == ON_ANOTHER_CORE) {
             atomic_fetch_add(&words[0].core, 1);
         }
-        if (c == HAS_COME) {
-            atomic_fetch_add(&words[1].core, 1); /* as if it had been there */
-        }
         pthread_t thread = let_one_sleep();
-        if (c == HAS_COME) {
-            trma_node_turn_begin(&turns[2]); /* neither by one that comes later and goes before others do */
-        }
         ring_for_one();
+        expect_end(thread, TRMA_TURN_RUNG);
+    }
+}
+
+/* One that comes to the core of who has been attending counts on it, which finds it when it is to sleep, or
+ * ceases to attend. */
+static void kept_where_it_comes(void **state) {
+    for (int ends = 0; ends < 2; ends++) {
+        set_up(state);
+        atomic_fetch_add(&words[1].core, 1); /* where it was before */
+        trma_node_turn_begin(&turns[0]);
+        pthread_t thread = let_one_sleep();
+        ring_for_one();
+        assert_true(is_asleep());
+        assert_false(trma_node_turn_wake_next(&turns[0]));
+        if (ends) {
+            trma_node_turn_end(&turns[0]);
+        } else {
+            atomic_store(&missing, 0);
+            assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, BOUND_NS), TRMA_TURN_RUNG);
+            assert_true(trma_node_turn_wake_next(&turns[0]));
+        }
         expect_end(thread, TRMA_TURN_RUNG);
     }
 }
@@ -220,15 +231,15 @@ static void woken_by_the_last(void **state) {
 static void last_one_stays(void **state) {
     (void)state;
     for (uint32_t i = 1; i < MEMBERS; i++) {
-        atomic_store(&bells[i].asleep, 1);
+        trma_node_doorbell_set_asleep(&bells[i], true);
     }
     trma_node_turn_begin(&turns[0]);
     assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, BOUND_NS), TRMA_TURN_STAYED);
-    atomic_store(&bells[2].asleep, 0);
+    trma_node_doorbell_set_asleep(&bells[2], false);
     atomic_store(&missing, 0);
     assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, BOUND_NS), TRMA_TURN_RUNG);
     trma_node_turn_end(&turns[0]);
-    assert_int_equal(atomic_load(&bells[0].sleepers) + atomic_load(&bells[0].asleep), 0);
+    assert_int_equal(atomic_load(&bells[0].sleepers) + atomic_load(&bells[0].asleep) % 2, 0);
 }
 
 static void sleeps_for_so_long_at_most(void **state) {
@@ -406,6 +417,7 @@ int main(void) {
         cmocka_unit_test(let_go_at_the_end),
         cmocka_unit_test(handed_on),
         cmocka_unit_test(not_kept),
+        cmocka_unit_test(kept_where_it_comes),
         cmocka_unit_test(woken_by_the_last),
         cmocka_unit_test_setup(last_one_stays, set_up),
         cmocka_unit_test_setup(sleeps_for_so_long_at_most, set_up),

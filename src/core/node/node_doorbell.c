@@ -22,27 +22,41 @@ bool trma_node_doorbell_fence_all(void) {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
-void trma_node_doorbell_wake(struct trma_doorbell *bell) {
-    /* Before it runs: those on its core are not to take it for one that leaves the core to them. */
-    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
+void trma_node_doorbell_wake(struct trma_doorbell *bell, unsigned asleep) {
+    if (asleep % 2) {
+        (void)atomic_compare_exchange_strong_explicit(&bell->asleep, &asleep, asleep + 1,
+                                                      memory_order_seq_cst, memory_order_relaxed);
+    }
     syscall(SYS_futex, &bell->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+void trma_node_doorbell_set_asleep(struct trma_doorbell *bell, bool is_asleep) {
+    const unsigned now = atomic_load_explicit(&bell->asleep, memory_order_relaxed);
+
+    /* Who wakes it may have set it to the same already. seq_cst: see trma_node_turn_sleep. */
+    if (is_asleep != (now % 2 != 0)) {
+        atomic_store_explicit(&bell->asleep, now + 1, memory_order_seq_cst);
+    }
+}
+
 bool trma_node_doorbell_is_called(const struct trma_doorbell *bell) {
-    /* `lies` last: who lies down writes it after the others. Of two sleeps mixed, the later one has begun
-     * after what was rung before was seen. */
+    /* Who lies down writes the others before `lying`. Of two sleeps mixed, the later one has begun after what
+     * was rung before was seen. */
     const unsigned rings = atomic_load_explicit(&bell->rings, memory_order_seq_cst);
-    const bool lies = atomic_load_explicit(&bell->lies, memory_order_seq_cst);
+    const bool lies = atomic_load_explicit(&bell->lying, memory_order_seq_cst) != TRMA_LYING_NOT;
 
     return !lies || rings - atomic_load_explicit(&bell->seen, memory_order_relaxed) >=
                         atomic_load_explicit(&bell->wanted, memory_order_relaxed);
 }
 
 void trma_node_doorbell_ring(struct trma_doorbell *bell) {
-    /* Both are seq_cst: who ends the keeping clears `kept`, and looks at `rings` then. One of us wakes. */
+    const unsigned asleep = atomic_load_explicit(&bell->asleep, memory_order_seq_cst);
+
+    /* Both are seq_cst: who ends the keeping says so first, and looks at `rings` then. One of us wakes. */
     atomic_fetch_add_explicit(&bell->rings, 1, memory_order_seq_cst);
-    if (!atomic_load_explicit(&bell->kept, memory_order_seq_cst) && trma_node_doorbell_is_called(bell)) {
-        trma_node_doorbell_wake(bell);
+    if (atomic_load_explicit(&bell->lying, memory_order_seq_cst) != TRMA_LYING_KEPT &&
+        trma_node_doorbell_is_called(bell)) {
+        trma_node_doorbell_wake(bell, asleep);
     }
 }
 
@@ -60,7 +74,7 @@ static bool sleep_announced(struct trma_doorbell *bell, bool fence_all, bool (*r
      * once. */
     unsigned rings = atomic_load_explicit(&bell->rings, memory_order_acquire);
 
-    atomic_store_explicit(&bell->asleep, 1, memory_order_relaxed);
+    trma_node_doorbell_set_asleep(bell, true);
     atomic_fetch_add_explicit(&bell->sleepers, 1, memory_order_seq_cst);
     if (fence_all) {
         (void)trma_node_doorbell_fence_all(); /* refused all of a sudden: the time limit is the way out */
@@ -71,7 +85,7 @@ static bool sleep_announced(struct trma_doorbell *bell, bool fence_all, bool (*r
         (void)trma_node_doorbell_lie_down(bell, rings, timeout_ns);
     }
     atomic_fetch_sub_explicit(&bell->sleepers, 1, memory_order_relaxed);
-    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
+    trma_node_doorbell_set_asleep(bell, false);
     return atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
 }
 

@@ -17,16 +17,22 @@
  * membarrier is refused, notifiers run the fence (trma_doorbell_needs_fence is agreed on by all members of a
  * team).
  */
+/* How an owner sleeps that takes turns on a core. */
+enum trma_lying {
+    TRMA_LYING_NOT,  /* it is awake, or sleeps otherwise */
+    TRMA_LYING_FREE, /* who rings wakes it */
+    TRMA_LYING_KEPT  /* who rings leaves that to those on its core */
+};
+
 struct trma_doorbell {
     _Alignas(64) atomic_uint sleepers; /* threads that sleep, or are about to */
     atomic_uint rings;                 /* the futex word: changes with every ring */
     /* Of owners that take turns on a core (node_turn.h), written by the owner unless it says otherwise. */
-    atomic_uint asleep; /* it sleeps, and nobody has woken it: also written by who does */
-    atomic_uint lies;   /* it sleeps as members do that take turns, */
-    atomic_uint seen;   /* and this was `rings` when it lay down, */
-    atomic_uint wanted; /* and so many more it waits for */
-    atomic_uint kept;   /* who rings leaves the waking to those on its core: also written by them */
-    char padding[36];
+    atomic_uint asleep; /* odd: it sleeps, and nobody has woken it; grows; also written by who wakes */
+    atomic_uint lying;  /* enum trma_lying; those on its core change it between the last two */
+    atomic_uint seen;   /* `rings` when it lay down, */
+    atomic_uint wanted; /* and how many more it waits for */
+    char padding[40];
 };
 
 /*
@@ -47,8 +53,20 @@ void trma_node_doorbell_ring(struct trma_doorbell *bell);
 /* False as long as its owner, who takes turns, is to sleep until more have rung. */
 bool trma_node_doorbell_is_called(const struct trma_doorbell *bell);
 
-/* Wakes all sleepers whom somebody has rung for. */
-void trma_node_doorbell_wake(struct trma_doorbell *bell);
+/*
+ * Wakes all sleepers, whom somebody has rung for. From then on the owner is not asleep, before it runs: those
+ * on its core are not to take it for one that leaves the core to them; unless it has gone to sleep again
+ * since it was `asleep`, which the caller has read before it looked whether there is anybody to wake.
+ */
+void trma_node_doorbell_wake(struct trma_doorbell *bell, unsigned asleep);
+
+static inline bool trma_node_doorbell_is_asleep(const struct trma_doorbell *bell) {
+    /* seq_cst: see trma_node_turn_sleep. */
+    return atomic_load_explicit(&bell->asleep, memory_order_seq_cst) % 2 != 0;
+}
+
+/* Of the owner, who says that it sleeps, or does not any more. */
+void trma_node_doorbell_set_asleep(struct trma_doorbell *bell, bool is_asleep);
 
 /* Lets the calling thread, which has announced itself in `sleepers`, sleep until it is woken, or somebody has
  * rung since there were so many `rings`. False: `timeout_ns` have passed before. */

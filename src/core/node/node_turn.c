@@ -3,19 +3,15 @@
 
 #include <sched.h>
 
-/* Of `lies`. */
-enum { LIES = 1, LIES_UNKEPT };
-
 void trma_node_turn_tell(struct trma_turns *turns) {
     atomic_uint *core = &turns->words[turns->me]->core;
     const int now = sched_getcpu();
     const unsigned told = now < 0 ? 0 : (unsigned)now + 1;
 
-    /* Mostly it is the same one. Relaxed: who needs more than a guess reads `attends` first, which is written
-     * after it. */
-    turns->has_moved = atomic_load_explicit(core, memory_order_relaxed) != told;
-    if (turns->has_moved) {
-        atomic_store_explicit(core, told, memory_order_relaxed);
+    /* Mostly it is the same one. seq_cst, before the look at who attends: who ceases to attend looks at this
+     * word after it has said so. */
+    if (atomic_load_explicit(core, memory_order_relaxed) != told) {
+        atomic_store_explicit(core, told, memory_order_seq_cst);
     }
 }
 
@@ -29,7 +25,7 @@ static void find_neighbours(struct trma_turns *turns) {
     turns->n = 0;
     for (uint32_t i = 1; core && i < turns->size && turns->n < TRMA_TURN_MOST; i++) {
         const uint32_t after = turns->me + i < turns->size ? turns->me + i : turns->me + i - turns->size;
-        if (atomic_load_explicit(&turns->words[after]->core, memory_order_relaxed) == core) {
+        if (atomic_load_explicit(&turns->words[after]->core, memory_order_seq_cst) == core) {
             turns->neighbours[turns->n++] =
                 (struct trma_turn_neighbour){turns->bells[after], turns->words[after]};
         }
@@ -40,19 +36,34 @@ static void find_neighbours(struct trma_turns *turns) {
  * who is there. */
 static bool is_keeper(const struct trma_turns *turns, const struct trma_turn_neighbour *other) {
     return atomic_load_explicit(&other->words->attends, memory_order_seq_cst) &&
-           !atomic_load_explicit(&other->bell->asleep, memory_order_seq_cst) &&
-           atomic_load_explicit(&other->words->core, memory_order_relaxed) == core_of(turns);
+           !trma_node_doorbell_is_asleep(other->bell) &&
+           atomic_load_explicit(&other->words->core, memory_order_seq_cst) == core_of(turns);
 }
 
 /* Ends the keeping of one; true when it wakes, since it has been rung for. */
 static bool let_go(struct trma_doorbell *bell) {
+    const unsigned asleep = atomic_load_explicit(&bell->asleep, memory_order_seq_cst);
+    unsigned kept = TRMA_LYING_KEPT;
+
     /* seq_cst: see trma_node_doorbell_ring. Only one of those on the core wakes it. */
-    if (!atomic_exchange_explicit(&bell->kept, 0, memory_order_seq_cst) ||
+    if (!atomic_compare_exchange_strong_explicit(&bell->lying, &kept, TRMA_LYING_FREE, memory_order_seq_cst,
+                                                 memory_order_seq_cst) ||
         !trma_node_doorbell_is_called(bell)) {
         return false;
     }
-    trma_node_doorbell_wake(bell);
+    trma_node_doorbell_wake(bell, asleep);
     return true;
+}
+
+/* Keeps one that lies. */
+static void keep(const struct trma_turns *turns, const struct trma_turn_neighbour *neighbour) {
+    unsigned free = TRMA_LYING_FREE;
+
+    if (atomic_compare_exchange_strong_explicit(&neighbour->bell->lying, &free, TRMA_LYING_KEPT,
+                                                memory_order_seq_cst, memory_order_seq_cst) &&
+        atomic_load_explicit(&neighbour->words->core, memory_order_seq_cst) != core_of(turns)) {
+        (void)let_go(neighbour->bell); /* it has gone to another core, and lies there */
+    }
 }
 
 void trma_node_turn_begin(struct trma_turns *turns) {
@@ -68,25 +79,19 @@ void trma_node_turn_begin(struct trma_turns *turns) {
     /* seq_cst, before the look at who lies: who lies down looks at this word after it has said so. */
     atomic_store_explicit(attends, 1, memory_order_seq_cst);
     for (uint32_t i = 0; i < turns->n; i++) {
-        struct trma_doorbell *bell = turns->neighbours[i].bell;
-        if (atomic_load_explicit(&bell->lies, memory_order_seq_cst) == LIES) {
-            /* One that rises at this moment is found by trma_node_turn_wake_next. */
-            atomic_store_explicit(&bell->kept, 1, memory_order_seq_cst);
-        }
+        keep(turns, &turns->neighbours[i]);
     }
 }
 
 static void let_all_go(const struct trma_turns *turns) {
     for (uint32_t i = 0; i < turns->n; i++) {
-        struct trma_doorbell *bell = turns->neighbours[i].bell;
-        if (atomic_load_explicit(&bell->kept, memory_order_seq_cst)) {
-            (void)let_go(bell);
-        }
+        (void)let_go(turns->neighbours[i].bell);
     }
 }
 
 /* Lets all go whom no other one keeps. */
-static void hand_on(const struct trma_turns *turns) {
+static void hand_on(struct trma_turns *turns) {
+    find_neighbours(turns); /* some may have come since, and count on the caller */
     for (uint32_t i = 0; i < turns->n; i++) {
         if (is_keeper(turns, &turns->neighbours[i])) {
             return;
@@ -111,8 +116,8 @@ bool trma_node_turn_wake_next(const struct trma_turns *turns) {
     for (uint32_t i = 0; i < turns->n; i++) {
         struct trma_doorbell *bell = turns->neighbours[i].bell;
         /* Acquire: `seen` and `wanted` are those of this sleep. */
-        if (atomic_load_explicit(&bell->kept, memory_order_acquire) && trma_node_doorbell_is_called(bell) &&
-            let_go(bell)) {
+        if (atomic_load_explicit(&bell->lying, memory_order_acquire) == TRMA_LYING_KEPT &&
+            trma_node_doorbell_is_called(bell) && let_go(bell)) {
             return true;
         }
     }
@@ -130,7 +135,7 @@ static enum company look_around(const struct trma_turns *turns) {
         if (is_keeper(turns, other)) {
             return ATTENDED;
         }
-        if (!atomic_load_explicit(&other->bell->asleep, memory_order_seq_cst)) {
+        if (!trma_node_doorbell_is_asleep(other->bell)) {
             company = BUSY;
         }
     }
@@ -142,18 +147,16 @@ static bool lie(struct trma_turns *turns, struct trma_doorbell *bell, unsigned r
                 uint64_t timeout_ns) {
     atomic_store_explicit(&bell->seen, rings, memory_order_relaxed);
     atomic_store_explicit(&bell->wanted, wanted, memory_order_relaxed);
-    /* Who has attended since before the caller came to this core does not know it. */
-    atomic_store_explicit(&bell->kept, !turns->has_moved, memory_order_seq_cst);
-    /* seq_cst, before the look at who attends: see trma_node_turn_begin. */
-    atomic_store_explicit(&bell->lies, turns->has_moved ? LIES_UNKEPT : LIES, memory_order_seq_cst);
+    /* Release: the two before it. seq_cst, before the look at who attends: see trma_node_turn_begin. */
+    atomic_store_explicit(&bell->lying, TRMA_LYING_KEPT, memory_order_seq_cst);
     if (look_around(turns) != ATTENDED) {
         /* The others that the caller kept have nobody any more, either. */
-        atomic_store_explicit(&bell->kept, 0, memory_order_seq_cst);
+        (void)let_go(bell);
         let_all_go(turns);
     }
     (void)trma_node_doorbell_lie_down(bell, rings, timeout_ns);
-    atomic_store_explicit(&bell->lies, 0, memory_order_relaxed);
-    atomic_store_explicit(&bell->kept, 0, memory_order_relaxed);
+    /* seq_cst, before the owner announces that it sleeps otherwise: who rings then must not see it kept. */
+    atomic_store_explicit(&bell->lying, TRMA_LYING_NOT, memory_order_seq_cst);
     return atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
 }
 
@@ -162,6 +165,7 @@ enum trma_turn_sleep trma_node_turn_sleep(struct trma_turns *turns, uint32_t (*m
     struct trma_doorbell *bell = turns->bells[turns->me];
     enum trma_turn_sleep sleep = TRMA_TURN_RUNG;
 
+    find_neighbours(turns); /* as they come and go */
     if (look_around(turns) == ALONE) {
         return TRMA_TURN_STAYED; /* nobody is to ring for it */
     }
@@ -169,10 +173,11 @@ enum trma_turn_sleep trma_node_turn_sleep(struct trma_turns *turns, uint32_t (*m
     const unsigned rings = atomic_load_explicit(&bell->rings, memory_order_acquire);
     /* seq_cst: of two that lie down on one core at the same time one sees that the other one does, and stays.
      */
-    atomic_store_explicit(&bell->asleep, 1, memory_order_seq_cst);
+    trma_node_doorbell_set_asleep(bell, true);
     atomic_fetch_add_explicit(&bell->sleepers, 1, memory_order_seq_cst);
     /* With who rings: it sees a sleeper, or its word is seen here. */
     atomic_thread_fence(memory_order_seq_cst);
+    find_neighbours(turns); /* again: who came meanwhile may count on the caller */
     const uint32_t wanted = missing(argument);
     if (wanted && look_around(turns) == ALONE) {
         sleep = TRMA_TURN_STAYED;
@@ -180,6 +185,6 @@ enum trma_turn_sleep trma_node_turn_sleep(struct trma_turns *turns, uint32_t (*m
         sleep = lie(turns, bell, rings, wanted, timeout_ns) ? TRMA_TURN_RUNG : TRMA_TURN_QUIET;
     }
     atomic_fetch_sub_explicit(&bell->sleepers, 1, memory_order_relaxed);
-    atomic_store_explicit(&bell->asleep, 0, memory_order_relaxed);
+    trma_node_doorbell_set_asleep(bell, false);
     return sleep;
 }

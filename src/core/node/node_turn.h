@@ -55,7 +55,6 @@ struct trma_turns {
     uint32_t size;
     uint32_t me;
     uint32_t depth; /* calls within each other that attend */
-    bool has_moved; /* the caller was on another core in its last wait */
     uint32_t n;     /* who shares the caller's core, those after it in the team's order first */
     struct trma_turn_neighbour neighbours[TRMA_TURN_MOST];
 };

@@ -12,18 +12,19 @@
 #include "node_turn.h"
 
 /*
- * Of `yields` of a crowded waiter, per member that a core has. A yield lets another one have a turn, if the
- * kernel divides the core among the processes alone. If it divides it among sessions or control groups first
- * (node_probe_yield.h) a yield returns at once as long as the process has had less of the core than the
- * others, which in the end get as much time for their copies as this one for its yields. So it sleeps soon;
- * but not before all have had a turn, or in every barrier all sleep and the last one has to wake them, nor
- * before a peer with a core of its own has copied something. Measured (2 cores, each process in a session of
- * its own), a fence of 5 and 8 members, eight launches: 4-7 and 8-10 us; with 64 yields for all up to 90 in
- * one of eight. With half as many a fence after puts of 64 KiB among 3 members takes 9 instead of 6 us.
- * Where a core has two, later: it paid there, and cost scientific codes with more ranks per core. Measured
- * (Zen 4, bench-aggregate of 64 KiB on MPICH, in turns, 3 launches; 64 yields against 16): 3 members 0.97,
- * 4 members 0.73 of the time; with 32 per member also where a core has more, 8 members 0.91, but scientific
- * codes of 8 ranks (mg, lu, ljmd, 7 launches) in 0.97 to 1.19, of 4 ranks 0.90 to 1.07.
+ * Of `yields` of a crowded waiter that takes no turns (node_turn.h), per member that a core has. A yield lets
+ * another one have a turn, if the kernel divides the core among the processes alone. If it divides it among
+ * sessions or control groups first (node_probe_yield.h) a yield returns at once as long as the process has
+ * had less of the core than the others, which in the end get as much time for their copies as this one for
+ * its yields. So it sleeps soon; but not before all have had a turn, or in every barrier all sleep and the
+ * last one has to wake them, nor before a peer with a core of its own has copied something. Measured (2
+ * cores, each process in a session of its own), a fence of 5 and 8 members, eight launches: 4-7 and 8-10 us;
+ * with 64 yields for all up to 90 in one of eight. With half as many a fence after puts of 64 KiB among 3
+ * members takes 9 instead of 6 us. Where a core has two, later: it paid there, and cost scientific codes with
+ * more ranks per core. Measured (Zen 4, bench-aggregate of 64 KiB on MPICH, in turns, 3 launches; 64 yields
+ * against 16): 3 members 0.97, 4 members 0.73 of the time; with 32 per member also where a core has more, 8
+ * members 0.91, but scientific codes of 8 ranks (mg, lu, ljmd, 7 launches) in 0.97 to 1.19, of 4 ranks 0.90
+ * to 1.07.
  */
 enum { TRMA_WAIT_YIELDS_PER_MEMBER = 8, TRMA_WAIT_YIELDS_OF_TWO = 64 };
 

@@ -108,6 +108,7 @@ static void test_crowded(void **state) {
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const char *refusal = NULL;
         struct trma_team *team = NULL;
+        options.is_threaded = c % 2;
         for (int i = 0; i < MEMBERS; i++) {
             trma_node_team_card_fill(&cards[i], &blocks[i]);
             assert_true(cards[i].usable);
@@ -124,6 +125,9 @@ static void test_crowded(void **state) {
                                                   ? TRMA_WAIT_YIELDS_OF_TWO
                                                   : cases[c].per_core * TRMA_WAIT_YIELDS_PER_MEMBER);
         assert_int_equal(team->waiter.needs_fence, cases[c].without_membarrier != 0);
+        assert_int_equal(team->waiter.rings_fence, cases[c].without_membarrier || cases[c].per_core);
+        assert_true(team->waiter.turns == (cases[c].per_core && !options.is_threaded ? &team->turns : NULL));
+        assert_null(team->meeting_waiter.turns);
         assert_int_equal(team->waiter.spin_us, 55);
         assert_true(team->waiter.bell == &blocks[1]->bell);
         assert_true(team->all_have_cma);

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "node/node_turn.h"
 #include "node/node_wait.h"
@@ -25,6 +27,7 @@ static struct trma_turns turns[MEMBERS];
 static atomic_uint missing;
 static atomic_int ended;
 enum { SLEEPS = -1 };
+static _Atomic pid_t sleeper; /* its thread */
 
 static uint32_t count_missing(void *argument) {
     (void)argument;
@@ -49,6 +52,7 @@ static int set_up(void **state) {
 static void *sleep_as_one(void *argument) {
     struct trma_turns *mine = argument;
 
+    atomic_store(&sleeper, gettid());
     trma_node_turn_begin(mine);
     const enum trma_turn_sleep how = trma_node_turn_sleep(mine, count_missing, NULL, BOUND_NS);
     trma_node_turn_end(mine);
@@ -56,12 +60,25 @@ static void *sleep_as_one(void *argument) {
     return NULL;
 }
 
-/* Member 1 sleeps, as soon as this returns. */
+/* True when the kernel has put the thread to sleep. */
+static bool has_gone_to_sleep(pid_t thread) {
+    char path[64];
+    char state = '?';
+
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    FILE *stat = fopen(path, "r");
+    assert_non_null(stat);
+    assert_int_equal(fscanf(stat, "%*d (%*[^)]) %c", &state), 1);
+    assert_int_equal(fclose(stat), 0);
+    return state == 'S';
+}
+
+/* Member 1 sleeps when this returns: before, a ring would keep it from doing so. */
 static pthread_t let_one_sleep(void) {
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, sleep_as_one, &turns[1]), 0);
-    while (atomic_load(&bells[1].lying) == TRMA_LYING_NOT) {
+    while (atomic_load(&bells[1].lying) == TRMA_LYING_NOT || !has_gone_to_sleep(atomic_load(&sleeper))) {
         sched_yield();
     }
     return thread;
@@ -103,9 +120,7 @@ static void kept_until_its_turn(void **state) {
 static void kept_by_who_comes(void **state) {
     (void)state;
     pthread_t thread = let_one_sleep();
-    while (!atomic_load(&bells[1].sleepers)) {
-        sched_yield();
-    }
+    assert_int_equal(atomic_load(&bells[1].lying), TRMA_LYING_FREE);
     trma_node_turn_begin(&turns[0]);
     assert_int_equal(atomic_load(&bells[1].lying), TRMA_LYING_KEPT);
     ring_for_one();

@@ -14,8 +14,8 @@
  * Nobody may fall asleep between "the word is not there yet" and the peer's look at `sleepers`. The classic
  * cure is a full fence on both sides. Here the sleeper, who has time, pays for both: it issues the kernel's
  * membarrier, which makes every registered process run a fence; the notifier then needs none. Where
- * membarrier is refused, notifiers run the fence (trma_doorbell_needs_fence is agreed on by all members of a
- * team).
+ * membarrier is refused, and where members take turns, notifiers run the fence (all members of a team agree
+ * on it: trma_waiter).
  */
 /* How an owner sleeps that takes turns on a core. */
 enum trma_lying {

@@ -60,13 +60,13 @@ struct trma_team {
     struct trma_barrier barrier;
     struct trma_barrier meeting;
     uint64_t *gate_serials;
-    uint64_t *serials;     /* of the regions that hold the blocks, for release */
-    struct trma_help help; /* for whom this process waits in the team, and asks others */
-    struct trma_turn_words **turn_words;
-    struct trma_turns turns;           /* of crowded members */
-    struct trma_waiter waiter;         /* how members wait for each other; bell is this member's own */
-    struct trma_waiter meeting_waiter; /* the same, but keeps the host's progress up */
-    bool all_have_cma;                 /* this process can read and write every member's private memory */
+    uint64_t *serials;                   /* of the regions that hold the blocks, for release */
+    struct trma_help help;               /* for whom this process waits in the team, and asks others */
+    struct trma_turn_words **turn_words; /* into blocks */
+    struct trma_turns turns;             /* of crowded members */
+    struct trma_waiter waiter;           /* how members wait for each other; bell is this member's own */
+    struct trma_waiter meeting_waiter;   /* the same, but keeps the host's progress up */
+    bool all_have_cma;                   /* this process can read and write every member's private memory */
 };
 
 /* Tunables that are not the team's own to find out. */

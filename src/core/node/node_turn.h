@@ -39,8 +39,8 @@ enum {
 /* What a member tells. All look at the core, which hardly ever changes, when they begin to wait; those on the
  * same core alone at the other word, which changes all the time. */
 struct trma_turn_words {
-    _Alignas(64) atomic_uint core; /* where it last waited, plus one; 0: it takes no part */
-    _Alignas(64) atomic_uint attends;
+    _Alignas(64) atomic_uint core;    /* where it last waited, plus one; 0: it takes no part */
+    _Alignas(64) atomic_uint attends; /* as above; also while it sleeps in such a call */
 };
 
 struct trma_turn_neighbour {

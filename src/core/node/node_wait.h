@@ -37,9 +37,9 @@ enum { TRMA_WAIT_YIELDS_PER_MEMBER = 8, TRMA_WAIT_YIELDS_OF_TWO = 64 };
 enum { TRMA_WAIT_PROGRESS_US_PER_MEMBER = 25 };
 
 /*
- * Waiting, everywhere the same: spin briefly when cores are free, then yield, then sleep on the doorbell with
- * a bound; not where the host's progress is to be kept up and cores are free. A waiter calls `progress` now
- * and then (a rank that waits for us may be needed by a send elsewhere) and notices a dead peer.
+ * Waiting: spin briefly when cores are free, else take turns (node_turn.h) or yield, then sleep on the bell
+ * with a bound; not where the host's progress is to be kept up and cores are free. A waiter calls `progress`
+ * now and then (a rank that waits for us may be needed by a send elsewhere) and notices a dead peer.
  */
 struct trma_waiter {
     struct trma_doorbell *bell; /* what the peers ring when they change a word of ours */

@@ -97,10 +97,6 @@ static void flush(const struct random_operation *operation, const struct random_
     }
 }
 
-static bool is_passive(const struct random_phase *phase) {
-    return phase->epoch == RANDOM_LOCK || phase->epoch == RANDOM_LOCK_ALL;
-}
-
 static MPI_Request issue(const struct random_phase *phase, struct random_operation *operation) {
     const struct check_window *window = &phase->random->window;
     unsigned char *given = random_in_buffer(operation, operation->given, 0);
@@ -121,7 +117,7 @@ static MPI_Request issue(const struct random_phase *phase, struct random_operati
     }
     case RANDOM_STORE:
         memcpy((unsigned char *)window->base + operation->at, given, operation->count * operation->unit);
-        if (is_passive(phase)) {
+        if (random_is_passive(phase)) {
             MPI_Win_sync(window->win);
         }
         break;
@@ -310,7 +306,7 @@ void random_run(struct random_phase *phase) {
     const MPI_Win win = phase->random->window.win;
 
     /* Nobody reads the window any more, as who posts or calls fence tells by that. */
-    if (is_passive(phase)) {
+    if (random_is_passive(phase)) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
     run[phase->epoch](phase);
@@ -320,7 +316,7 @@ void random_run(struct random_phase *phase) {
             look_at_result(phase, operation, random_buffer_size(operation));
         }
     }
-    if (is_passive(phase)) {
+    if (random_is_passive(phase)) {
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Win_lock(MPI_LOCK_SHARED, random_rank(phase->random, check_rank), 0, win);
         compare_window(phase);

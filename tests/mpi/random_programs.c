@@ -220,7 +220,7 @@ static void make_buffers(struct random_operation *operation) {
     }
 }
 
-static bool may_flush(const struct random_phase *phase) {
+bool random_is_passive(const struct random_phase *phase) {
     return phase->epoch == RANDOM_LOCK || phase->epoch == RANDOM_LOCK_ALL;
 }
 
@@ -228,7 +228,7 @@ static void draw_call(struct random_phase *phase, struct random_operation *opera
     operation->call = (enum random_call)pick(RANDOM_COMPARE_AND_SWAP + 1);
     if (operation->origin == operation->target && pick(3) == 0) {
         operation->call = RANDOM_STORE;
-    } else if (may_flush(phase) && pick(6) == 0) {
+    } else if (random_is_passive(phase) && pick(6) == 0) {
         operation->call = RANDOM_FLUSH;
         part->next = part->begin;
         part->last = NULL;
@@ -241,7 +241,7 @@ static void draw_call(struct random_phase *phase, struct random_operation *opera
         place_operation(operation, part);
         part->last = is_update(operation->call) ? operation : NULL;
     }
-    operation->by_request = may_flush(phase) && pick(3) == 0;
+    operation->by_request = random_is_passive(phase) && pick(3) == 0;
 }
 
 static void draw_common(struct random_operation *operation) {
@@ -300,7 +300,6 @@ static void cut(struct part *parts, size_t size) {
 
 static void draw_operations(struct random_phase *phase) {
     const size_t size = phase->random->window.size;
-    const int most = RANDOM_OPERATIONS / check_ranks < 40 ? RANDOM_OPERATIONS / check_ranks : 40;
     struct part parts[RANDOM_RANKS][RANDOM_RANKS];
     uint64_t common[RANDOM_RANKS][COMMON];
 
@@ -309,7 +308,7 @@ static void draw_operations(struct random_phase *phase) {
         memcpy(common[target], phase->random->model[target], sizeof common[target]);
     }
     for (int origin = 0; origin < check_ranks; origin++) {
-        for (int left = (int)pick((unsigned)most); left > 0; left--) {
+        for (int left = (int)pick(RANDOM_EACH + 1); left > 0; left--) {
             const int target = (int)pick((unsigned)check_ranks);
             if (phase->reaches[origin][target]) {
                 draw_operation(phase, origin, target, &parts[target][origin], common[target]);
@@ -407,6 +406,10 @@ int main(int argc, char **argv) {
     const long programs = argc > 1 ? strtol(argv[1], NULL, 10) : 40;
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 
+    CHECK(check_ranks <= RANDOM_RANKS);
+    if (check_ranks > RANDOM_RANKS) {
+        return check_finish();
+    }
     MPI_Comm_split(MPI_COMM_WORLD, 0, -check_rank, &reversed);
     for (long i = 0; i < programs; i++) {
         state = check_pattern(seed, (uint64_t)i, 3);

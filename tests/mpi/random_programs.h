@@ -6,7 +6,11 @@
 
 #include "check.h"
 
-enum { RANDOM_RANKS = 8, RANDOM_OPERATIONS = 512 };
+enum {
+    RANDOM_RANKS = 8, /* at most */
+    RANDOM_EACH = 40, /* operations of one rank in one phase, at most */
+    RANDOM_OPERATIONS = RANDOM_RANKS * RANDOM_EACH
+};
 
 enum random_call {
     RANDOM_PUT,
@@ -71,6 +75,8 @@ struct random_phase {
     struct random_operation operations[RANDOM_OPERATIONS];
 };
 
+/* Whether its epochs are of passive target: with flushes, and requests. */
+bool random_is_passive(const struct random_phase *phase);
 /* A rank's number in the window. */
 int random_rank(const struct random_window *random, int rank);
 uint64_t random_element(const unsigned char *place, unsigned unit);

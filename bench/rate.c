@@ -148,12 +148,14 @@ static long check_copy(void *context) {
 
 static struct bench_task task_of(struct rate *rate) {
     if (rate->memory != NULL)
-        return (struct bench_task){.context = rate, .open = open_copy, .run = run_copy, .check = check_copy};
+        return (struct bench_task){
+            .context = rate, .open = open_copy, .run = run_copy, .check = check_copy, .before = 1};
     return (struct bench_task){.context = rate,
                                .open = open_round,
                                .run = rate->pscw ? run_pscw : run_lock_all,
                                .close = close_round,
                                .check = check,
+                               .before = 1,
                                .warm = rate->window.created};
 }
 

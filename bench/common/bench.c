@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench.h"
 #include "page.h"
+#include "plan.h"
 #include "turn.h"
 
 #include <sched.h>
@@ -252,55 +253,45 @@ struct plan {
     int reps;        /* samples that its budget has room for */
 };
 
-/* Growing warm-ups, until one lasts long enough to tell how long an iteration takes: *us. With more ranks
- * than CPUs that some iterations take long may be the time until each rank has had its turn: more of them
- * must take longer. Returns the iterations of the last one. */
-static long grow(const struct bench *bench, const struct bench_task *task, double sample_us, double *us) {
-    long iterations = task->least > 0 ? task->least : 1;
-    double last_us = 0;
-    *us = slowest(sample(bench, task, iterations));
-    while (iterations < (1L << 24) &&
-           (*us * (double)iterations < sample_us / 4 ||
-            (bench_is_crowded(bench) && (last_us == 0 || *us * (double)iterations < 2 * last_us)))) {
-        last_us = *us * (double)iterations;
-        iterations *= 4;
-        *us = slowest(sample(bench, task, iterations));
-    }
-    return iterations;
+/* What samples of a warm-up are taken of. */
+struct warm_up {
+    const struct bench *bench;
+    const struct bench_task *task;
+};
+
+static double sample_slowest(void *context, long iterations) {
+    const struct warm_up *warm_up = context;
+    return slowest(sample(warm_up->bench, warm_up->task, iterations));
 }
 
-/* As many iterations of `us` each as fill `sample_us`, within what the task allows, but not less than
- * `fewest`. */
-static long lasting(const struct bench_task *task, double sample_us, double us, long fewest) {
-    const double wanted = us > 0 ? sample_us / us : (double)fewest;
-    long iterations = wanted > (double)fewest ? (long)wanted : fewest;
-    if (task->most > 0 && iterations > task->most)
-        iterations = task->most;
-    return iterations;
+/* Warm, it may take a hundredth of what it took cold: as many iterations are wanted as of its like. */
+static void use_for_a_while(struct warm_up *warm_up, const struct bench_plan_need *need, double us,
+                            long iterations) {
+    const int warm_samples = 16; /* each is checked, which may take as long as many iterations */
+    const double wanted_us = warm_up->bench->options.warm_ms * 1e3;
+    for (double taken_us = 0; taken_us < wanted_us;) {
+        const long some = bench_plan_lasting(need, wanted_us / warm_samples, us, iterations);
+        us = sample_slowest(warm_up, some);
+        taken_us += us * (double)some;
+    }
 }
 
 static struct plan plan_for(const struct bench *bench, const struct bench_task *task) {
     const struct bench_options *options = &bench->options;
     const double budget_us = options->budget_ms * 1e3;
-    const double sample_us = budget_us / options->reps;
-    const long least = task->least > 0 ? task->least : 1;
+    const struct bench_plan_need need = {.sample_us = budget_us / options->reps,
+                                         .least = task->least > 0 ? task->least : 1,
+                                         .most = task->most,
+                                         .is_crowded = bench_is_crowded(bench)};
+    struct warm_up warm_up = {bench, task};
     /* In turns with others all take as many: the machine is not the same for who takes some more. */
     const int fewest = bench_turn_is_taken() || options->reps < 5 ? options->reps : 5;
 
-    const int warm_samples = 16; /* each is checked, which may take as long as many iterations */
-
     double us;
-    long iterations = grow(bench, task, sample_us, &us);
+    long iterations = bench_plan_grow(&need, sample_slowest, &warm_up, &us);
     if (task->warm) {
-        double warm_us = 0;
-        while (warm_us < options->warm_ms * 1e3) {
-            const long some = lasting(task, options->warm_ms * 1e3 / warm_samples, us, iterations);
-            us = slowest(sample(bench, task, some));
-            warm_us += us * (double)some;
-        }
-        /* Warm, it may take a hundredth of what it took cold: as many iterations are wanted as of its like.
-         */
-        iterations = grow(bench, task, sample_us, &us);
+        use_for_a_while(&warm_up, &need, us, iterations);
+        iterations = bench_plan_grow(&need, sample_slowest, &warm_up, &us);
     }
     struct plan plan;
     if (task->each) { /* one row of iterations */
@@ -309,7 +300,7 @@ static struct plan plan_for(const struct bench *bench, const struct bench_task *
         plan.reps = 1;
         return plan;
     }
-    plan.iterations = lasting(task, sample_us, us, us > 0 ? least : iterations);
+    plan.iterations = bench_plan_lasting(&need, need.sample_us, us, us > 0 ? need.least : iterations);
     double possible = budget_us / (us * (double)plan.iterations);
     plan.reps = possible < options->reps * 0.99 ? (int)possible : options->reps;
     if (plan.reps < fewest)
@@ -372,17 +363,6 @@ static void sample_quietly(const struct bench *bench, const struct bench_task *t
     }
 }
 
-/* Tasks of few iterations, `mine`, get as many as the most of `others` that are not so many times as many. */
-static void take_most(struct plan *plans, const long *mine, int count, const long *others, int n_others) {
-    enum { FEW = 64, TIMES = 4 };
-    for (int i = 0; i < count; i++) {
-        for (int other = 0; other < n_others && mine[i] < FEW; other++) {
-            if (others[other] > plans[i].iterations && others[other] / TIMES <= mine[i])
-                plans[i].iterations = others[other];
-        }
-    }
-}
-
 /*
  * Tasks that take about as long get equally many iterations, in all programs that take turns: the first ones
  * in a sample, with caches full of what was checked before, cost more than the others. (Epochs of 16 times
@@ -390,19 +370,21 @@ static void take_most(struct plan *plans, const long *mine, int count, const lon
  * the library, and the mean of three of them was compared with one of seven.)
  */
 static void make_even(const struct bench *bench, struct plan *plans, int count) {
-    long mine[BENCH_MAX_TURNS], others[BENCH_TURN_NUMBERS];
+    long mine[BENCH_MAX_TURNS], chosen[BENCH_MAX_TURNS], others[BENCH_TURN_NUMBERS];
     int heard;
     _Static_assert((int)BENCH_MAX_TURNS <= (int)BENCH_TURN_NUMBERS, "all of them are told");
     for (int i = 0; i < count; i++)
-        mine[i] = plans[i].iterations;
-    if (!bench_turn_is_taken()) {
-        take_most(plans, mine, count, mine, count);
-        return;
+        mine[i] = chosen[i] = plans[i].iterations;
+    if (bench_turn_is_taken()) {
+        bench_turn_tell(mine, count, bench->rank == 0);
+        bench_give_turn(bench, BENCH_TURN_CELL);
+        for (int other = 0; (heard = bench_turn_hear(other, others)) >= 0; other++)
+            bench_plan_take_most(chosen, mine, count, others, heard);
+    } else {
+        bench_plan_take_most(chosen, mine, count, mine, count);
     }
-    bench_turn_tell(mine, count, bench->rank == 0);
-    bench_give_turn(bench, BENCH_TURN_CELL);
-    for (int other = 0; (heard = bench_turn_hear(other, others)) >= 0; other++)
-        take_most(plans, mine, count, others, heard);
+    for (int i = 0; i < count; i++)
+        plans[i].iterations = chosen[i];
 }
 
 void bench_run_in_turns(const struct bench *bench, const struct bench_task *tasks, int count,
@@ -420,6 +402,7 @@ void bench_run_in_turns(const struct bench *bench, const struct bench_task *task
             samples[i].count = 0;
         now = await_machine(bench);
         for (int i = 0; i < count; i++) {
+            samples[i].iterations = tasks[0].each ? 1 : plans[i].iterations;
             samples[i].ping_ns = tasks[0].each ? now.ping_ns : 0;
             samples[i].pace_ns = 0;
         }
@@ -460,6 +443,7 @@ void bench_emit(const struct bench *bench, struct bench_cell *cell, struct bench
     if (from != 0) {
         MPI_Recv(&received.count, 1, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Recv(received.us, received.count, MPI_DOUBLE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        received.iterations = samples->iterations;
         received.ping_ns = samples->ping_ns;
         received.pace_ns = samples->pace_ns;
         samples = &received;

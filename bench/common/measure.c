@@ -134,6 +134,8 @@ void bench_print(const struct bench_cell *cell, struct bench_samples *samples) {
         printf("\"ping_ns\":%.4g,", samples->ping_ns);
     if (samples->pace_ns > 0)
         printf("\"pace_ns\":%.4g,", samples->pace_ns);
+    if (samples->iterations > 0)
+        printf("\"iterations\":%ld,", samples->iterations);
     if (cell->bytes > 0 && median > 0)
         printf("\"gb_s\":%.6g,", cell->bytes / median * 1e-3);
     if (cell->ops > 0 && median > 0)

@@ -40,8 +40,9 @@ long bench_wrong(const void *memory, size_t bytes, uint64_t seed, size_t skip);
 
 /* Samples of one cell, each in microseconds per iteration. */
 struct bench_samples {
-    double ping_ns; /* what a word took from one rank's CPU to another's meanwhile; 0: unknown */
-    double pace_ns; /* bench_pace_ns of the slowest rank; 0: unknown. Both: the median over samples */
+    double ping_ns;  /* what a word took from one rank's CPU to another's meanwhile; 0: unknown */
+    double pace_ns;  /* bench_pace_ns of the slowest rank; 0: unknown. Both: the median over samples */
+    long iterations; /* each sample is the mean of; 0: not told */
     int count;
     double us[BENCH_MAX_SAMPLES];
 };
@@ -69,7 +70,7 @@ struct bench_cell {
 
 /* Sorts the samples and prints the cell as one line of JSON: median_us, p10, p90, min (µs), reps, and from
  * the median gb_s (10^9 bytes/s) and mops (10^6 operations/s). `checked` is true because a failed check ends
- * the run. ping_ns and pace_ns where they are known. */
+ * the run. ping_ns, pace_ns and iterations where they are known. */
 void bench_print(const struct bench_cell *cell, struct bench_samples *samples);
 
 #endif

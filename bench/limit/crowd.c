@@ -11,6 +11,7 @@
 #include "crowd.h"
 
 #include "../common/options.h"
+#include "../common/plan.h"
 #include "crowd_aggregate.h"
 #include "fork.h"
 
@@ -192,22 +193,29 @@ static void sample_each(struct crowd *crowd, const struct work *work, long itera
     settle(crowd, work, wrong);
 }
 
+/* What samples of a warm-up are taken of. */
+struct warm_up {
+    struct crowd *crowd;
+    const struct work *work;
+};
+
+static double sample_warm_up(void *context, long iterations) {
+    const struct warm_up *warm_up = context;
+    return sample(warm_up->crowd, warm_up->work, iterations);
+}
+
 static void sample_steps(struct crowd *crowd, const struct work *work, const struct bench_options *options,
                          struct bench_samples *samples) {
-    const double sample_us = options->budget_ms * 1e3 / options->reps;
-    long iterations = 16;
-    double us = sample(crowd, work, iterations);
-    while (us * (double)iterations < sample_us / 4) {
-        iterations *= 4;
-        us = sample(crowd, work, iterations);
-    }
+    const struct bench_plan_need need = {.sample_us = options->budget_ms * 1e3 / options->reps, .least = 16};
+    struct warm_up warm_up = {crowd, work};
+    double us;
+    long iterations = bench_plan_grow(&need, sample_warm_up, &warm_up, &us);
     const bool has_start = work->task == FAN_IN || work->task == AGGREGATE; /* in which the origins wake up */
     if (!is_update(work->task) && (crowd->crowded || has_start)) {
         sample_each(crowd, work, (long)(options->budget_ms * 1e3 / us) + options->reps, samples);
         return;
     }
-    if (us * (double)iterations < sample_us)
-        iterations = (long)(sample_us / us);
+    iterations = bench_plan_lasting(&need, need.sample_us, us, iterations);
     for (int i = 0; i < options->reps; i++)
         bench_sample(samples, sample(crowd, work, iterations));
 }

@@ -3,6 +3,7 @@
 
 #include "../common/hidden.h"
 #include "../common/measure.h"
+#include "../common/plan.h"
 
 #include <string.h>
 
@@ -98,16 +99,24 @@ static void measure(struct limit_process *process, const struct bench_options *o
     bench_print(&cell, &samples[BENCH_TOTAL]);
 }
 
+/* What samples of a warm-up are taken of. */
+struct warm_up {
+    struct limit_process *process;
+    int side;
+    size_t size;
+};
+
+static double sample_warm_up(void *context, long iterations) {
+    const struct warm_up *warm_up = context;
+    return sample(warm_up->process, BENCH_COMM, warm_up->side, warm_up->size, iterations, 0);
+}
+
 void limit_overlap_measure(struct limit_process *process, const struct bench_options *options, size_t size) {
-    enum { FEW = 16 };
+    const struct bench_plan_need need = {.sample_us = options->budget_ms * 1e3 / options->reps, .least = 16};
     for (int side = ORIGIN; side <= TARGET; side++) {
-        const double sample_us = options->budget_ms * 1e3 / options->reps;
-        long iterations = FEW;
-        double us = sample(process, BENCH_COMM, side, size, iterations, 0);
-        while (us * (double)iterations < sample_us / 4) {
-            iterations *= 4;
-            us = sample(process, BENCH_COMM, side, size, iterations, 0);
-        }
+        struct warm_up warm_up = {process, side, size};
+        double us;
+        bench_plan_grow(&need, sample_warm_up, &warm_up, &us);
         for (int v = 0; v < options->values.count; v++)
             measure(process, options, side, size, (double)options->values.item[v], us);
     }

@@ -2,6 +2,7 @@
 #include "transfers.h"
 
 #include "../common/measure.h"
+#include "../common/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +215,19 @@ static double checked_sample(struct limit_process *process, enum way way, enum l
     return us;
 }
 
+/* What samples of a warm-up are taken of. */
+struct warm_up {
+    struct limit_process *process;
+    enum way way;
+    enum limit_operation operation;
+    size_t size;
+};
+
+static double sample_warm_up(void *context, long iterations) {
+    const struct warm_up *warm_up = context;
+    return checked_sample(warm_up->process, warm_up->way, warm_up->operation, warm_up->size, iterations);
+}
+
 static bool exists(enum way way, enum limit_operation operation, size_t size) {
     if (is_atomic(operation) && size != sizeof(uint64_t))
         return false;
@@ -227,15 +241,11 @@ void limit_transfer_measure(struct limit_process *process, const struct bench_op
     const enum limit_operation operation = (enum limit_operation)place_of(op, operations);
     if (!exists(way, operation, size))
         return;
-    const double sample_us = options->budget_ms * 1e3 / options->reps;
-    long iterations = 16;
-    double us = checked_sample(process, way, operation, size, iterations);
-    while (us * (double)iterations < sample_us / 4) {
-        iterations *= 4;
-        us = checked_sample(process, way, operation, size, iterations);
-    }
-    if (us * (double)iterations < sample_us)
-        iterations = (long)(sample_us / us);
+    const struct bench_plan_need need = {.sample_us = options->budget_ms * 1e3 / options->reps, .least = 16};
+    struct warm_up warm_up = {process, way, operation, size};
+    double us;
+    long iterations = bench_plan_grow(&need, sample_warm_up, &warm_up, &us);
+    iterations = bench_plan_lasting(&need, need.sample_us, us, iterations);
     samples.count = 0;
     for (int i = 0; i < options->reps; i++) {
         limit_place_choose(process, way == WAY_EXCHANGE_PLACES ? i % LIMIT_PLACES : 0);

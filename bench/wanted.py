@@ -134,6 +134,14 @@ def skew_shares(measured, column):
     return [cell.share(column) for cell in cells if cell.alone]
 
 
+def skew_shares_by_hand(measured):
+    """The epoch by hand as a share of the best MPI's."""
+    limit = measured.results.limit(mode="skew", side="origin", n=512)
+    alone = [value for fields in cells_with(measured.results, bench="skew", side="origin", flavour="allocate", n=512)
+             for value in alone_values(measured.results, measured.hosts, fields).values()]
+    return [limit.of() / min(value.of() for value in alone)] if limit and alone else []
+
+
 def making_us(measured, column):
     """What making a window takes above the host's own."""
     host, flavour = column
@@ -168,14 +176,20 @@ FIGURES = (
            speeds(bench="contend", mode="same", op="fetch_and_op", others=8), least=True),
     share("post and wait of a target of 7 origins", 1, bench="sync", mode="fan_in", side="target", others=7),
     Figure("overlap at the target", 0.98, overlaps, least=True, form="{:.3f}", by_hand=overlaps_by_hand),
-    Figure("share of the best MPI's time: the origin's epoch, skew at n = 512", 1, skew_shares),
+    Figure("share of the best MPI's time: the origin's epoch, skew at n = 512", 1, skew_shares, by_hand=skew_shares_by_hand),
     Figure("time above the host's own: making a window of 4 KiB", 30, making_us, form="{:+.1f} µs"),
 )
 
 
+def hosts_of(results, titles):
+    """Those that the figures were set for; where none of them was measured, all others."""
+    measured = [host for host in titles if any(h == host and variant == WITH for h, variant, _ in results.values)]
+    return [host for host in from_pypi(titles) if host in measured] or measured
+
+
 def wanted_tables(results, titles):
-    """A line per figure, a column for each host that it was set for and each flavour."""
-    hosts = [host for host in from_pypi(titles) if any(h == host and variant == WITH for h, variant, _ in results.values)]
+    """A line per figure, a column for each host and each flavour."""
+    hosts = hosts_of(results, titles)
     columns = [(host, flavour) for host in hosts for flavour, _ in FLAVOURS]
     measured = Measured(results, list(titles), cells_of(results, list(titles)))
     rows = [figure and [figure.title, figure.limit_text(),
@@ -187,6 +201,6 @@ def wanted_tables(results, titles):
                   "for several cells the worst one, the median, and how many meet the figure; what was not measured in turns, and only while the "
                   "machine's two CPUs were far from each other, is not compared (but for overlap); last, the same by hand or within one process, where that was "
                   "measured (by post, with large transfers by locks, in turns; of fences that of post, at another time; of k origins, "
-                  "fetch_and_op, compare_and_swap and overlap not in turns): a measure, "
+                  "fetch_and_op, compare_and_swap, skew and overlap not in turns): a measure, "
                   "not a limit, TrueRMA can take less",
                   ["figure", "wanted", *(f"{titles[host]}: {name}" for host in hosts for _, name in FLAVOURS), "by hand"], rows, 2)]

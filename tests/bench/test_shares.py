@@ -18,6 +18,7 @@ from results import Results, share  # pylint: disable=wrong-import-position
 from runner import ALONE, BUILT_WITH, LIMIT, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
 from shares import cells_of, chances, limit_us  # pylint: disable=wrong-import-position
 from tables import generic_tables, offset_tables  # pylint: disable=wrong-import-position
+from wanted import wanted_tables  # pylint: disable=wrong-import-position
 
 HOST = "some-host"
 TRANSFER = {"bench": "latency", "mode": "lock_all", "op": "put", "flavour": "allocate", "size": 8}
@@ -67,6 +68,26 @@ class Shares(unittest.TestCase):
         cell, = cells_of(Results(runs), [HOST, "a", "b"])
         self.assertEqual(cell.best, "a")
         self.assertEqual(cell.share((HOST, "allocate")), 0.75)
+
+    def test_columns_of_the_figures_that_were_set(self):
+        def columns(*hosts):
+            runs = [run(variant, TRANSFER, us, host=host) for host in hosts for variant, us in ((ALONE, 4.0), (WITH, 1.0))]
+            table, = wanted_tables(Results(runs), {host: host for host in hosts})
+            row, = (row for row in table.rows if row and row[0].endswith("put of 8 B, flush") and row[0].startswith("share"))
+            return table.head[2:-1], row[2:-1]
+        set_for = ["mpich-pypi: created", "mpich-pypi: allocated"]
+        self.assertEqual(columns("mpich-pypi", "mpich-debian", "intel-pypi"), (set_for, ["–", "0.25, met"]))
+        self.assertEqual(columns("mpich-debian"), (["mpich-debian: created", "mpich-debian: allocated"], ["–", "0.25, met"]))
+
+    def test_skew_by_hand(self):
+        skew = {"bench": "skew", "side": "origin", "flavour": "allocate", "n": 512.0}
+        limit = dict(skew, bench="limit", mode="skew")
+        del limit["flavour"]
+        runs = [run(ALONE, skew, 8.0, host="mpich-pypi"), run(ALONE, skew, 10.0, host="intel-pypi"), run(WITH, skew, 9.0, host="mpich-pypi"),
+                run(LIMIT, limit, 6.0, host="")]
+        table, = wanted_tables(Results(runs), {"mpich-pypi": "MPICH", "intel-pypi": "Intel MPI"})
+        row, = (row for row in table.rows if row and "skew" in row[0])
+        self.assertEqual(row[2:], ["–", "1.12, missed", "0.75, met"])
 
     def test_no_line_of_what_was_not_measured(self):
         runs = [run("alone", CROWD, 2.0), run("with", CROWD, 1.0)]

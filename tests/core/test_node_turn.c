@@ -74,10 +74,10 @@ static bool has_gone_to_sleep(pid_t thread) {
 }
 
 /* Member 1 sleeps when this returns: before, a ring would keep it from doing so. */
-static pthread_t let_one_sleep(void) {
+static pthread_t let_one_sleep(void *(*how)(void *)) {
     pthread_t thread;
 
-    assert_int_equal(pthread_create(&thread, NULL, sleep_as_one, &turns[1]), 0);
+    assert_int_equal(pthread_create(&thread, NULL, how, &turns[1]), 0);
     while (atomic_load(&bells[1].lying) == TRMA_LYING_NOT || !has_gone_to_sleep(atomic_load(&sleeper))) {
         sched_yield();
     }
@@ -105,7 +105,7 @@ static bool is_asleep(void) {
 static void kept_until_its_turn(void **state) {
     (void)state;
     trma_node_turn_begin(&turns[0]);
-    pthread_t thread = let_one_sleep();
+    pthread_t thread = let_one_sleep(sleep_as_one);
     assert_false(trma_node_turn_wake_next(&turns[0])); /* nobody has rung */
     ring_for_one();
     assert_true(is_asleep());
@@ -119,7 +119,7 @@ static void kept_until_its_turn(void **state) {
 /* Who lay down before is kept by who begins to attend. */
 static void kept_by_who_comes(void **state) {
     (void)state;
-    pthread_t thread = let_one_sleep();
+    pthread_t thread = let_one_sleep(sleep_as_one);
     assert_int_equal(atomic_load(&bells[1].lying), TRMA_LYING_FREE);
     trma_node_turn_begin(&turns[0]);
     assert_int_equal(atomic_load(&bells[1].lying), TRMA_LYING_KEPT);
@@ -137,7 +137,7 @@ static void let_go_at_the_end(void **state) {
             set_up(state);
             trma_node_turn_begin(&turns[0]);
             trma_node_turn_begin(&turns[0]); /* one within another: the outer one goes on attending */
-            pthread_t thread = let_one_sleep();
+            pthread_t thread = let_one_sleep(sleep_as_one);
             if (rings_first) {
                 ring_for_one();
             }
@@ -167,7 +167,7 @@ static void handed_on(void **state) {
         set_up(state);
         trma_node_turn_begin(&turns[2]);
         trma_node_turn_begin(&turns[0]);
-        pthread_t thread = let_one_sleep();
+        pthread_t thread = let_one_sleep(sleep_as_one);
         ring_for_one();
         if (is_elsewhere) {
             atomic_fetch_add(&words[2].core, 1);
@@ -190,7 +190,7 @@ static void not_kept(void **state) {
             trma_node_turn_begin(&turns[0]);
             atomic_fetch_add(&words[0].core, 1);
         }
-        pthread_t thread = let_one_sleep();
+        pthread_t thread = let_one_sleep(sleep_as_one);
         ring_for_one();
         expect_end(thread, TRMA_TURN_RUNG);
     }
@@ -203,7 +203,7 @@ static void kept_where_it_comes(void **state) {
         set_up(state);
         atomic_fetch_add(&words[1].core, 1); /* where it was before */
         trma_node_turn_begin(&turns[0]);
-        pthread_t thread = let_one_sleep();
+        pthread_t thread = let_one_sleep(sleep_as_one);
         ring_for_one();
         assert_true(is_asleep());
         assert_false(trma_node_turn_wake_next(&turns[0]));
@@ -226,7 +226,7 @@ static void woken_by_the_last(void **state) {
         if (is_kept) {
             trma_node_turn_begin(&turns[0]);
         }
-        pthread_t thread = let_one_sleep();
+        pthread_t thread = let_one_sleep(sleep_as_one);
         for (int i = 0; i < 2; i++) {
             ring_for_one();
             assert_true(is_asleep());
@@ -268,13 +268,94 @@ static void sleeps_for_so_long_at_most(void **state) {
 static void lying_down_lets_go(void **state) {
     (void)state;
     trma_node_turn_begin(&turns[0]);
-    pthread_t thread = let_one_sleep();
+    pthread_t thread = let_one_sleep(sleep_as_one);
     ring_for_one();
     assert_true(is_asleep());
     /* Members 2 and 3 are awake, and do not attend. */
     assert_int_equal(trma_node_turn_sleep(&turns[0], count_missing, NULL, 1000000), TRMA_TURN_QUIET);
     expect_end(thread, TRMA_TURN_RUNG);
     trma_node_turn_end(&turns[0]);
+}
+
+/* One that is kept is handed the core without a ring; one that is not, or elsewhere, is left alone. */
+static void handed_the_core(void **state) {
+    (void)state;
+    pthread_t thread = let_one_sleep(sleep_as_one);
+    assert_false(trma_node_turn_hand_to(&turns[0], 1));
+    trma_node_turn_begin(&turns[0]);
+    atomic_fetch_add(&words[0].core, 1);
+    assert_false(trma_node_turn_hand_to(&turns[0], 1));
+    atomic_fetch_sub(&words[0].core, 1);
+    assert_true(is_asleep());
+    assert_true(trma_node_turn_hand_to(&turns[0], 1));
+    assert_false(trma_node_turn_hand_to(&turns[0], 1));
+    expect_end(thread, TRMA_TURN_RUNG);
+    trma_node_turn_end(&turns[0]);
+}
+
+static bool has_ended(void *argument) {
+    (void)argument;
+    return atomic_load(&ended) != SLEEPS;
+}
+
+static uint32_t first_member(void *argument) {
+    (void)argument;
+    return 1;
+}
+
+static void *sleep_and_ring(void *argument) {
+    (void)sleep_as_one(argument);
+    trma_node_doorbell_notify(&bells[0], true);
+    return NULL;
+}
+
+/* The last one awake, who waits for one that it keeps, leaves it to that one to look: nobody rings for it. */
+static void waits_for_one_it_keeps(void **state) {
+    const struct trma_waiter waiter = {
+        .bell = &bells[0], .rings_fence = true, .crowded = true, .turns = &turns[0]};
+    const struct trma_awaited awaited = {.ready = has_ended, .whom = first_member};
+
+    (void)state;
+    trma_node_doorbell_set_asleep(&bells[2], true);
+    trma_node_doorbell_set_asleep(&bells[3], true);
+    trma_node_turn_begin(&turns[0]);
+    pthread_t thread = let_one_sleep(sleep_and_ring);
+    assert_int_equal(trma_node_wait_for(&waiter, NULL, &awaited, NULL), TRMA_OK);
+    expect_end(thread, TRMA_TURN_RUNG);
+    trma_node_turn_end(&turns[0]);
+}
+
+/* Yields are given up when they have come to nothing so often, but for a trial now and then, and taken up
+ * again when one has shown that they do. */
+static void yields_as_far_as_they_help(void **state) {
+    struct trma_turns *mine = &turns[0];
+    unsigned trials = 0;
+
+    (void)state;
+    trma_node_turn_begin(mine); /* four share the core */
+    for (int i = 0; i < TRMA_TURN_VAIN; i++) {
+        assert_int_equal(trma_node_turn_patience(mine), TRMA_TURN_YIELDS);
+        trma_node_turn_learn(mine, 0, false); /* these do not count, */
+        trma_node_turn_learn(mine, 0, true);
+        trma_node_turn_learn(mine, 9, true); /* nor does what took longer than two turns of each */
+        trma_node_turn_learn(mine, TRMA_TURN_YIELDS, false);
+    }
+    for (int i = 0; i < 2 * TRMA_TURN_TRIAL; i++) {
+        const unsigned patience = trma_node_turn_patience(mine);
+        assert_true(patience == 1 || patience == TRMA_TURN_YIELDS);
+        trials += patience == TRMA_TURN_YIELDS;
+        trma_node_turn_learn(mine, patience, patience == 1); /* one would have done without any */
+    }
+    assert_int_equal(trials, 2);
+    trma_node_turn_learn(mine, 8, true);
+    for (int i = 0; i < TRMA_TURN_VAIN - 1; i++) {
+        trma_node_turn_learn(mine, TRMA_TURN_YIELDS, false);
+        assert_int_equal(trma_node_turn_patience(mine), TRMA_TURN_YIELDS);
+    }
+    trma_node_turn_learn(mine, 1, true);
+    trma_node_turn_learn(mine, TRMA_TURN_YIELDS, false);
+    assert_int_equal(trma_node_turn_patience(mine), TRMA_TURN_YIELDS);
+    trma_node_turn_end(mine);
 }
 
 /* Sleeps of the stress below, by any way: none may last that long. */
@@ -330,6 +411,18 @@ static bool have_all_told(void *argument) {
     return count_untold(argument) == 0;
 }
 
+static uint32_t first_untold(void *argument) {
+    const struct round *round = argument;
+    uint32_t i = 0;
+
+    while (i + 1 < MEMBERS &&
+           (i == round->me ||
+            atomic_load_explicit(&told[round->me][i], memory_order_acquire) >= round->number)) {
+        i++;
+    }
+    return i;
+}
+
 static void tell_all(const struct round *round) {
     for (uint32_t i = 0; i < MEMBERS; i++) {
         if (i != round->me) {
@@ -339,7 +432,8 @@ static void tell_all(const struct round *round) {
     }
 }
 
-/* As a wait does, but without yields, and every fifth time it sleeps otherwise. */
+/* As a wait does, but without yields; every fifth time it sleeps otherwise, and every seventh time it hands
+ * the core to somebody first. */
 static void await_round(struct trma_turns *mine, struct round *round) {
     struct trma_doorbell *bell = mine->bells[mine->me];
     static _Thread_local unsigned times;
@@ -353,6 +447,8 @@ static void await_round(struct trma_turns *mine, struct round *round) {
             (void)trma_node_doorbell_sleep(bell, true, have_all_told, round, BOUND_NS);
             trma_node_turn_begin(mine);
             begun++;
+        } else if (times % 7 == 0 && trma_node_turn_hand_to(mine, first_untold(round))) {
+            continue;
         } else if (trma_node_turn_sleep(mine, count_untold, round, BOUND_NS) == TRMA_TURN_STAYED) {
             sched_yield();
         }
@@ -384,8 +480,12 @@ static void *wait_in_rounds(void *argument) {
     const unsigned rounds = play_often(20000);
 
     for (struct round round = {mine->me, 1}; round.number <= rounds; round.number++) {
+        const struct trma_awaited awaited = {.ready = have_all_told,
+                                             .argument = &round,
+                                             .missing = count_untold,
+                                             .whom = round.number % 2 ? first_untold : NULL};
         tell_all(&round);
-        CHECK(trma_node_wait_for_all(&waiter, NULL, have_all_told, count_untold, &round, NULL) == TRMA_OK);
+        CHECK(trma_node_wait_for(&waiter, NULL, &awaited, NULL) == TRMA_OK);
     }
     return NULL;
 }
@@ -437,6 +537,9 @@ int main(void) {
         cmocka_unit_test_setup(last_one_stays, set_up),
         cmocka_unit_test_setup(sleeps_for_so_long_at_most, set_up),
         cmocka_unit_test_setup(lying_down_lets_go, set_up),
+        cmocka_unit_test_setup(handed_the_core, set_up),
+        cmocka_unit_test_setup(waits_for_one_it_keeps, set_up),
+        cmocka_unit_test_setup(yields_as_far_as_they_help, set_up),
         cmocka_unit_test_setup(nobody_is_forgotten, set_up),
         cmocka_unit_test_setup(nobody_is_forgotten_who_moves, set_up),
     };

@@ -40,19 +40,23 @@ static bool is_keeper(const struct trma_turns *turns, const struct trma_turn_nei
            atomic_load_explicit(&other->words->core, memory_order_seq_cst) == core_of(turns);
 }
 
-/* Ends the keeping of one; true when it wakes, since it has been rung for. */
-static bool let_go(struct trma_doorbell *bell) {
+/* Ends the keeping of one; true when it wakes, since it has been rung for, or `anyway`. */
+static bool end_keeping(struct trma_doorbell *bell, bool anyway) {
     const unsigned asleep = atomic_load_explicit(&bell->asleep, memory_order_seq_cst);
     unsigned kept = TRMA_LYING_KEPT;
 
     /* seq_cst: see trma_node_doorbell_ring. Only one of those on the core wakes it. */
     if (!atomic_compare_exchange_strong_explicit(&bell->lying, &kept, TRMA_LYING_FREE, memory_order_seq_cst,
                                                  memory_order_seq_cst) ||
-        !trma_node_doorbell_is_called(bell)) {
+        !(anyway || trma_node_doorbell_is_called(bell))) {
         return false;
     }
     trma_node_doorbell_wake(bell, asleep);
     return true;
+}
+
+static bool let_go(struct trma_doorbell *bell) {
+    return end_keeping(bell, false);
 }
 
 /* Keeps one that lies. */
@@ -124,6 +128,28 @@ bool trma_node_turn_wake_next(const struct trma_turns *turns) {
     return false;
 }
 
+bool trma_node_turn_hand_to(const struct trma_turns *turns, uint32_t member) {
+    /* One who has gone to another core since is woken there: that costs time, not correctness. */
+    return atomic_load_explicit(&turns->words[member]->core, memory_order_relaxed) == core_of(turns) &&
+           end_keeping(turns->bells[member], true);
+}
+
+unsigned trma_node_turn_patience(struct trma_turns *turns) {
+    return turns->vain < TRMA_TURN_VAIN || ++turns->waits % TRMA_TURN_TRIAL == 0 ? TRMA_TURN_YIELDS : 1;
+}
+
+void trma_node_turn_learn(struct trma_turns *turns, unsigned yields, bool is_over) {
+    /* Of a core's members each has had a turn by then, or two: what takes longer was not due to the yields.
+     */
+    const unsigned enough = 2 * (turns->n + 1);
+
+    if (!is_over) {
+        turns->vain += yields == TRMA_TURN_YIELDS;
+    } else if (yields <= enough && yields > (turns->vain < TRMA_TURN_VAIN ? 0 : 1)) {
+        turns->vain = 0; /* of the waits that yield once only the one that tries more can tell */
+    }
+}
+
 enum company { ALONE, BUSY, ATTENDED };
 
 /* What the neighbours that do not sleep do. */
@@ -142,7 +168,7 @@ static enum company look_around(const struct trma_turns *turns) {
     return company;
 }
 
-/* Sleeps, having announced itself, until woken or for so long; true when somebody has rung. */
+/* Sleeps, having announced itself, until woken or for so long; true when somebody has rung, or woken it. */
 static bool lie(struct trma_turns *turns, struct trma_doorbell *bell, unsigned rings, uint32_t wanted,
                 uint64_t timeout_ns) {
     atomic_store_explicit(&bell->seen, rings, memory_order_relaxed);
@@ -154,10 +180,10 @@ static bool lie(struct trma_turns *turns, struct trma_doorbell *bell, unsigned r
         (void)let_go(bell);
         let_all_go(turns);
     }
-    (void)trma_node_doorbell_lie_down(bell, rings, timeout_ns);
+    const bool is_woken = trma_node_doorbell_lie_down(bell, rings, timeout_ns);
     /* seq_cst, before the owner announces that it sleeps otherwise: who rings then must not see it kept. */
     atomic_store_explicit(&bell->lying, TRMA_LYING_NOT, memory_order_seq_cst);
-    return atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
+    return is_woken || atomic_load_explicit(&bell->rings, memory_order_relaxed) != rings;
 }
 
 enum trma_turn_sleep trma_node_turn_sleep(struct trma_turns *turns, uint32_t (*missing)(void *argument),

@@ -146,30 +146,25 @@ static bool yield(const struct trma_waiter *waiter, bool helps, trma_condition r
     }
 }
 
-/* What is waited for. */
-struct awaited {
-    trma_condition ready;
-    uint32_t (*missing)(void *argument); /* NULL: one announcement */
-    void *argument;
-};
-
 static uint32_t count_missing(void *argument) {
-    const struct awaited *awaited = argument;
+    const struct trma_awaited *awaited = argument;
 
     return awaited->missing ? awaited->missing(awaited->argument) : !awaited->ready(awaited->argument);
 }
 
 /* Awake, or asleep as long as that is the better way to wait: true when it is ready. */
-static bool wait_in_turn(const struct trma_waiter *waiter, struct awaited *awaited) {
+static bool wait_in_turn(const struct trma_waiter *waiter, const struct trma_awaited *awaited) {
+    unsigned patience = trma_node_turn_patience(waiter->turns);
     unsigned yields = 0;
     uint64_t poked = 0;
     uint64_t woken = 0;
+    bool can_hand = awaited->whom != NULL; /* once: that one may wait for this one in its turn */
 
     while (!awaited->ready(awaited->argument)) {
         if (trma_node_turn_wake_next(waiter->turns)) {
-            yields = TRMA_TURN_YIELDS; /* somebody has something to do */
+            yields = patience = 0; /* somebody has something to do */
         }
-        if (yields < TRMA_TURN_YIELDS) {
+        if (yields < patience) {
             yields++;
             sched_yield();
             continue;
@@ -182,12 +177,19 @@ static bool wait_in_turn(const struct trma_waiter *waiter, struct awaited *await
             poke(waiter);
             poked = now;
         }
-        switch (trma_node_turn_sleep(waiter->turns, count_missing, awaited, KEPT_NS)) {
+        switch (trma_node_turn_sleep(waiter->turns, count_missing, (void *)(uintptr_t)awaited, KEPT_NS)) {
         case TRMA_TURN_RUNG:
+            trma_node_turn_learn(waiter->turns, yields, false);
+            patience = trma_node_turn_patience(waiter->turns);
             yields = 0;
             woken = 0;
             break;
         case TRMA_TURN_STAYED:
+            if (can_hand && trma_node_turn_hand_to(waiter->turns, awaited->whom(awaited->argument))) {
+                can_hand = false;
+                yields = patience = 0;
+                break;
+            }
             if (now - woken > ALONE_NS) {
                 return false;
             }
@@ -197,12 +199,13 @@ static bool wait_in_turn(const struct trma_waiter *waiter, struct awaited *await
             return false;
         }
     }
+    trma_node_turn_learn(waiter->turns, yields, true);
     return true;
 }
 
 /* In turns (node_turn.h): true when it is ready, false when it is better to sleep for longer, or otherwise.
  */
-static bool take_turns(const struct trma_waiter *waiter, struct awaited *awaited) {
+static bool take_turns(const struct trma_waiter *waiter, const struct trma_awaited *awaited) {
     trma_node_turn_begin(waiter->turns);
     const bool is_ready = wait_in_turn(waiter, awaited);
     if (!is_ready) {
@@ -252,7 +255,7 @@ static bool takes_turns(const struct trma_waiter *waiter, const pthread_mutex_t 
 }
 
 static enum trma_status sleep_until(const struct trma_waiter *waiter, bool in_turns,
-                                    struct awaited *awaited) {
+                                    const struct trma_awaited *awaited) {
     const trma_condition ready = awaited->ready;
     void *argument = awaited->argument;
     const uint64_t progress_ns = (uint64_t)waiter->progress_us * 1000U;
@@ -293,10 +296,10 @@ static enum trma_status sleep_until(const struct trma_waiter *waiter, bool in_tu
     }
 }
 
-enum trma_status trma_node_wait_for_all(const struct trma_waiter *waiter, pthread_mutex_t *guard,
-                                        trma_condition ready, uint32_t (*missing)(void *argument),
-                                        void *argument, uint64_t *waited_ns) {
-    struct awaited awaited = {ready, missing, argument};
+enum trma_status trma_node_wait_for(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                    const struct trma_awaited *awaited, uint64_t *waited_ns) {
+    const trma_condition ready = awaited->ready;
+    void *argument = awaited->argument;
     const bool in_turns = takes_turns(waiter, guard);
     enum trma_status status = TRMA_OK;
 
@@ -313,12 +316,12 @@ enum trma_status trma_node_wait_for_all(const struct trma_waiter *waiter, pthrea
         status = stay_awake(waiter, helps, ready, argument);
         is_ready = true; /* or never will be */
     }
-    is_ready = is_ready || (in_turns ? take_turns(waiter, &awaited) : yield(waiter, helps, ready, argument));
+    is_ready = is_ready || (in_turns ? take_turns(waiter, awaited) : yield(waiter, helps, ready, argument));
     if (helps) {
         trma_node_help_end(waiter->help);
     }
     if (!is_ready) {
-        status = sleep_until(waiter, in_turns, &awaited);
+        status = sleep_until(waiter, in_turns, awaited);
     }
     if (guard) {
         pthread_mutex_lock(guard);
@@ -331,7 +334,9 @@ enum trma_status trma_node_wait_for_all(const struct trma_waiter *waiter, pthrea
 
 enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
                                 trma_condition ready, void *argument, uint64_t *waited_ns) {
-    return trma_node_wait_for_all(waiter, guard, ready, NULL, argument, waited_ns);
+    const struct trma_awaited awaited = {.ready = ready, .argument = argument};
+
+    return trma_node_wait_for(waiter, guard, &awaited, waited_ns);
 }
 
 void trma_node_wait_turn(const struct trma_waiter *waiter) {

@@ -72,13 +72,21 @@ typedef bool (*trma_condition)(void *argument);
 enum trma_status trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
                                 trma_condition ready, void *argument, uint64_t *waited_ns);
 
-/*
- * The same for a condition that takes several announcements. `missing` counts how many must come at least: 0
- * when ready(argument). Where cores are few the waiter is woken by the last of them.
- */
-enum trma_status trma_node_wait_for_all(const struct trma_waiter *waiter, pthread_mutex_t *guard,
-                                        trma_condition ready, uint32_t (*missing)(void *argument),
-                                        void *argument, uint64_t *waited_ns);
+/* What is waited for, and what is known of it. */
+struct trma_awaited {
+    trma_condition ready;
+    void *argument;
+    /* How many announcements must come at least: 0 when ready(argument). NULL: one. Where cores are few the
+     * waiter is woken by the last of them. */
+    uint32_t (*missing)(void *argument);
+    /* A member that has to go on before it is ready. NULL: not known. Where cores are few, and that one has
+     * to wait as well, on the same core, it is the one that stays awake. */
+    uint32_t (*whom)(void *argument);
+};
+
+/* The same as trma_node_wait with all that is known. */
+enum trma_status trma_node_wait_for(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                    const struct trma_awaited *awaited, uint64_t *waited_ns);
 
 /* Where cores are few, lets others have this one for a turn: before doing what theirs may make unnecessary.
  */

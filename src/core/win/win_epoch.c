@@ -267,6 +267,17 @@ static bool has_late_one_posted(void *argument) {
     return false;
 }
 
+/* The first target that complete waits for. */
+static uint32_t first_waited_for(void *argument) {
+    const struct trma_window *window = argument;
+    uint32_t i = 0;
+
+    while (i + 1 < window->n_started && !window->targets[window->start_group[i]].in_start_group) {
+        i++;
+    }
+    return window->start_group[i];
+}
+
 /* Ends the access epoch towards one target of the group, which is not late. */
 static enum trma_status finish_target(struct trma_window *window, uint32_t index, uint64_t *waited_ns) {
     struct trma_target *target = &window->targets[index];
@@ -300,6 +311,8 @@ static enum trma_status finish_ready(struct trma_window *window, bool *late, uin
 }
 
 enum trma_status trma_win_complete(struct trma_window *window) {
+    const struct trma_awaited post = {
+        .ready = has_late_one_posted, .argument = window, .whom = first_waited_for};
     bool late;
 
     trma_win_guard_enter(window);
@@ -316,8 +329,8 @@ enum trma_status trma_win_complete(struct trma_window *window) {
     /* Each target as soon as it can be: none waits because another one is late. */
     enum trma_status first_error = finish_ready(window, &late, waited_ns);
     while (late) {
-        enum trma_status status = trma_node_wait(&window->team->waiter, trma_win_guard(window),
-                                                 has_late_one_posted, window, waited_ns);
+        enum trma_status status =
+            trma_node_wait_for(&window->team->waiter, trma_win_guard(window), &post, waited_ns);
         if (status) {
             /* Nobody will post any more. The buffers are the user's again, so the operations are dropped. */
             for (uint32_t i = 0; i < window->n_started; i++) {
@@ -401,6 +414,8 @@ static uint32_t count_late(void *argument) {
 
 enum trma_status trma_win_wait(struct trma_window *window) {
     struct exposure exposure = {window, 0};
+    const struct trma_awaited completes = {
+        .ready = have_completed, .argument = &exposure, .missing = count_late};
 
     trma_win_guard_enter(window);
     look_at_account(window);
@@ -408,9 +423,8 @@ enum trma_status trma_win_wait(struct trma_window *window) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
-    enum trma_status status =
-        trma_node_wait_for_all(&window->team->waiter, trma_win_guard(window), have_completed, count_late,
-                               &exposure, book(window, TRMA_WAIT_WAIT));
+    enum trma_status status = trma_node_wait_for(&window->team->waiter, trma_win_guard(window), &completes,
+                                                 book(window, TRMA_WAIT_WAIT));
     window->is_exposed = false;
     window->n_posted = 0;
     trma_win_guard_leave(window);

@@ -85,8 +85,8 @@ bool trma_node_turn_wake_next(const struct trma_turns *turns);
  * How often a wait is to yield before it lies down. Yields cost nothing where they hand the core over, and
  * all of their time where they return at once, as they do between sessions: which of them it is depends on
  * what the others do, so it is learnt. Measured (Zen 4, bench-aggregate on MPICH, in turns, against 16 yields
- * always): 2, 4, 7 origins of 16 times 64 KiB in 0.84, 0.94, 0.97 of the time, of 64 B and 4 KiB in 0.95 to
- * 1.05; Open MPI's, whose ranks are of one session, 0.97 to 1.02.
+ * always): 2, 4, 7 origins of 16 times 64 KiB in 0.84 to 0.91, 0.94 to 0.98, 0.97 to 1.03 of the time, of 64
+ * B and 4 KiB in 0.95 to 1.07; Open MPI's, whose ranks are of one session, the same within chance.
  */
 unsigned trma_node_turn_patience(struct trma_turns *turns);
 

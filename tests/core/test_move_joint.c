@@ -6,10 +6,11 @@
 
 #include "move/move_copy.h"
 #include "move/move_joint.h"
+#include "move/move_stream.h"
 
 /* Short ones among the copies that a target may do a part of: when they are tried jointly, and when not. */
 
-enum { SIZE = TRMA_JOINT_LEAST, ENOUGH = 5 * TRMA_MOVE_JOINT_EVERY };
+enum { SIZE = TRMA_JOINT_LEAST, ENOUGH = 5 * TRMA_MOVE_JOINT_EVERY, FAR_LARGER = 1 << 30 };
 
 static void take_time(void) {
     enum { TAKES_NS = 500000 };
@@ -79,8 +80,13 @@ static void copy_short(struct shorts *shorts, bool is_far) {
         shorts->alone++;
         memcpy(to, from, SIZE);
     } else {
+        uint64_t blocks;
+        (void)trma_move_stream_take(to - 1, from - 1, 1, FAR_LARGER);
         shorts->others++;
-        shorts->helped += trma_move_joint(copy);
+        blocks = trma_move_joint(copy);
+        shorts->helped += blocks;
+        /* The run that it was a part of has not ended. */
+        CHECK(blocks == 0 || trma_move_stream_goes_on(to + SIZE, from + SIZE, 1));
     }
     CHECK(memcmp(to, from, SIZE) == 0);
 }

@@ -13,7 +13,7 @@
 #include "move/move_ways.h"
 
 /* Nothing is read or written there: only the numbers count. */
-enum { FAR_AWAY = 1 << 30, BYTES = 8 << 20, SLOW = 100000, SETTLING = 3 };
+enum { FAR_AWAY = 1 << 30, BYTES = 8 << 20, SLOW = 100000, SETTLING = 3, CONFIRMING = 2 };
 
 static const uint64_t far_slower = 4 * (uint64_t)SLOW;
 
@@ -139,7 +139,8 @@ static void test_a_cold_beginning(void **state) {
     assert_int_equal(past_of(place, SETTLING - 1, far_slower, (uint64_t)SLOW * 2), 0);
     assert_int_equal(past_of(place, SETTLING, SLOW, (uint64_t)SLOW * 2), SETTLING);
     assert_true(run(place, SLOW, (uint64_t)SLOW * 2)); /* by what it took at first, the right way */
-    assert_in_range(past_of(place, SOON, SLOW, (uint64_t)SLOW * 2), 1, TRMA_MOVE_WAYS_WAIT_FIRST);
+    assert_in_range(past_of(place, SOON, SLOW, (uint64_t)SLOW * 2), 1,
+                    CONFIRMING + TRMA_MOVE_WAYS_WAIT_FIRST);
     assert_false(run(place, SLOW, (uint64_t)SLOW * 2));
 }
 
@@ -191,6 +192,55 @@ static void test_the_machine_changes(void **state) {
     assert_in_range(past_of(place, SOON, SLOW, SLOW / 4), SOON - SETTLING, SOON);
     (void)past_of(place, LATER, SLOW / 16, SLOW / 4);
     assert_in_range(past_of(place, SOON, SLOW / 16, SLOW / 4), 0, SETTLING);
+}
+
+/* Both become slower together, and faster again: the choice stays, at the price of a look each time. */
+static void test_a_neighbour_comes_and_goes(void **state) {
+    enum { TIMES = 20, STAYS = 40 };
+    struct trma_move_place *place = new_place();
+    unsigned through = 0;
+
+    (void)state;
+    (void)past_of(place, TRMA_MOVE_WAYS_WAIT_MOST, SLOW, SLOW * 3 / 4);
+    for (int i = 0; i < TIMES; i++) {
+        through += STAYS - past_of(place, STAYS, SLOW * 5 / 3, SLOW * 5 / 4);
+        through += STAYS - past_of(place, STAYS, SLOW, SLOW * 3 / 4);
+    }
+    assert_in_range(through, SETTLING, TIMES * (SETTLING + CONFIRMING + 1));
+}
+
+/* Whether of the looks at the slower way each finds it to be fast at first, which is soon found to be chance.
+ */
+static void test_a_look_by_chance(void **state) {
+    enum { LOOKS = 20 };
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    (void)past_of(place, 200, SLOW, SLOW * 3 / 2);
+    for (int look = 0; look < LOOKS; look++) {
+        unsigned in_a_row = 1;
+        while (!run(place, SLOW, SLOW * 3 / 2)) {
+        }
+        while (run(place, SLOW, ++in_a_row == SETTLING ? SLOW / 2 : SLOW * 3 / 2)) {
+        }
+        assert_in_range(in_a_row, SETTLING + 1, SETTLING + CONFIRMING + 1);
+    }
+}
+
+/* The way that becomes slower by a quarter, and is the faster one all the same, is not given a look each time
+ * that it is slow again. */
+static void test_slow_again(void **state) {
+    enum { TIMES = 20, STAYS = 40, PAST = 4 * SLOW };
+    struct trma_move_place *place = new_place();
+    unsigned past = 0;
+
+    (void)state;
+    (void)past_of(place, TRMA_MOVE_WAYS_WAIT_MOST, SLOW, PAST);
+    for (int i = 0; i < TIMES; i++) {
+        past += past_of(place, STAYS, 2 * (uint64_t)SLOW, PAST);
+        past += past_of(place, STAYS, SLOW, PAST);
+    }
+    assert_in_range(past, SETTLING, 6 * SETTLING);
 }
 
 /* One look that finds it much faster is enough. */
@@ -331,7 +381,8 @@ int main(void) {
         cmocka_unit_test(test_a_single_slow_run),   cmocka_unit_test(test_runs_are_timed),
         cmocka_unit_test(test_several_are_kept),    cmocka_unit_test(test_by_the_next_look),
         cmocka_unit_test(test_a_long_one),          cmocka_unit_test(test_a_short_one),
-        cmocka_unit_test(test_pieces_that_waited),
+        cmocka_unit_test(test_pieces_that_waited),  cmocka_unit_test(test_a_neighbour_comes_and_goes),
+        cmocka_unit_test(test_a_look_by_chance),    cmocka_unit_test(test_slow_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

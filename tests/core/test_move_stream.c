@@ -46,6 +46,30 @@ static void test_a_run_grows_long(void **state) {
     break_off();
 }
 
+static void pass(size_t to, size_t from, unsigned piece) {
+    trma_move_stream_pass((void *)(uintptr_t)(to + (size_t)piece * PIECE),
+                          (void *)(uintptr_t)(from + (size_t)piece * PIECE), PIECE);
+}
+
+/* Pieces that are copied otherwise are a part of their run, and begin none. */
+static void test_a_run_is_passed(void **state) {
+    const size_t to = 20 * (size_t)FAR_AWAY;
+    const size_t from = 30 * (size_t)FAR_AWAY;
+
+    (void)state;
+    break_off();
+    assert_int_equal(cached_of_run(to, from, 2), 2);
+    pass(to, from, 2);
+    assert_false(take(to + (size_t)3 * PIECE, from + (size_t)3 * PIECE));
+    pass(to, from, 4);
+    assert_true(take(to + (size_t)5 * PIECE, from + (size_t)5 * PIECE));
+    break_off();
+    pass(2 * to, from, 0);
+    pass(2 * to, from, 1);
+    assert_int_equal(cached_of_run(2 * to + (size_t)2 * PIECE, from + (size_t)2 * PIECE, 5), 4);
+    break_off();
+}
+
 /* The next time its first pieces are streamed as well, as long as it does stay long. */
 static void test_a_run_is_known(void **state) {
     (void)state;
@@ -149,10 +173,11 @@ static void test_what_goes_on(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_run_grows_long), cmocka_unit_test(test_a_run_is_known),
-        cmocka_unit_test(test_runs_are_known),   cmocka_unit_test(test_a_side_is_another),
-        cmocka_unit_test(test_one_side_stands),  cmocka_unit_test(test_one_long_copy),
-        cmocka_unit_test(test_unknown_cache),    cmocka_unit_test(test_what_goes_on),
+        cmocka_unit_test(test_a_run_grows_long),  cmocka_unit_test(test_a_run_is_passed),
+        cmocka_unit_test(test_a_run_is_known),    cmocka_unit_test(test_runs_are_known),
+        cmocka_unit_test(test_a_side_is_another), cmocka_unit_test(test_one_side_stands),
+        cmocka_unit_test(test_one_long_copy),     cmocka_unit_test(test_unknown_cache),
+        cmocka_unit_test(test_what_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

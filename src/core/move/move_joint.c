@@ -8,6 +8,7 @@
 #include "../node/node_wait.h"
 #include "move_bytes.h"
 #include "move_hint.h"
+#include "move_stream.h"
 #include "move_ways.h"
 
 /* What is known of copies of one direction and size. A copy has driven all else out of the first cache: so in
@@ -52,6 +53,8 @@ static bool copy_jointly(const struct trma_move_joint *copy, uint64_t *blocks) {
                                copy->is_put)) {
         return false;
     }
+    trma_move_stream_pass(copy->is_put ? copy->mapped : copy->local,
+                          copy->is_put ? copy->local : copy->mapped, copy->size);
     while (trma_node_joint_next(&ask, &block)) {
         copy_block(copy, &block);
     }

@@ -115,6 +115,14 @@ bool trma_move_stream_goes_on(const void *to, const void *from, size_t size) {
     return true;
 }
 
+void trma_move_stream_pass(const void *to, const void *from, size_t size) {
+    if (are_at(&run.next, (uintptr_t)to, (uintptr_t)from)) {
+        put_at(&run.next, (uintptr_t)to + size, (uintptr_t)from + size);
+        atomic_store_explicit(&run.length, atomic_load_explicit(&run.length, memory_order_relaxed) + size,
+                              memory_order_relaxed);
+    }
+}
+
 static void add(_Atomic uint64_t *ticks, atomic_size_t *bytes, uint64_t more_ticks, size_t more_bytes) {
     atomic_store_explicit(ticks, atomic_load_explicit(ticks, memory_order_relaxed) + more_ticks,
                           memory_order_relaxed);

@@ -5,8 +5,9 @@
 
 enum way { USUAL, OTHER };
 
-/* After so many times, what is in the cache is there because of this way. */
-enum { SETTLED = 2 };
+/* After SETTLED times, what is in the cache is there because of this way; after CONFIRMED, that it takes less
+ * is not by chance. */
+enum { SETTLED = 2, CONFIRMED = 4 };
 
 void trma_move_ways_reset(struct trma_move_ways *ways) {
     trma_move_hint_set(&ways->pace[USUAL], 0);
@@ -41,7 +42,7 @@ static unsigned patience(const struct trma_move_ways *ways, enum way best) {
     return times < TRMA_MOVE_WAYS_WAIT_MOST ? (unsigned)times : TRMA_MOVE_WAYS_WAIT_MOST;
 }
 
-/* By a quarter since the last look. */
+/* By a quarter, from the slowest that a look has found to be the faster way. */
 static bool has_slowed(const struct trma_move_ways *ways, enum way way) {
     return (uint64_t)trma_move_hint_get(&ways->pace[way]) * 4 >
            (uint64_t)trma_move_hint_get(&ways->looked) * 5;
@@ -52,9 +53,12 @@ static void await_look(struct trma_move_ways *ways, enum way best) {
     const unsigned times = patience(ways, best);
     const unsigned known = trma_move_hint_get(&ways->most_left);
     const unsigned most = known != 0 ? known : TRMA_MOVE_WAYS_WAIT_FIRST;
+    const unsigned pace = trma_move_hint_get(&ways->pace[best]);
 
+    if (best != (enum way)trma_move_hint_get(&ways->chosen) || pace > trma_move_hint_get(&ways->looked)) {
+        trma_move_hint_set(&ways->looked, pace);
+    }
     trma_move_hint_set(&ways->chosen, best);
-    trma_move_hint_set(&ways->looked, trma_move_hint_get(&ways->pace[best]));
     trma_move_hint_set(&ways->left, times < most ? times : most);
     if (most < TRMA_MOVE_WAYS_WAIT_MOST) {
         trma_move_hint_set(&ways->most_left, most * TRMA_MOVE_WAYS_WAIT_GROWTH);
@@ -68,8 +72,10 @@ static enum way choose(struct trma_move_ways *ways, enum way way) {
         return way; /* not measured yet */
     }
     if (best != (enum way)trma_move_hint_get(&ways->chosen)) {
-        trma_move_hint_set(&ways->most_left, 0);
-        await_look(ways, best);
+        if (best == way && trma_move_hint_get(&ways->same) >= CONFIRMED) {
+            trma_move_hint_set(&ways->most_left, 0);
+            await_look(ways, best);
+        }
         return best;
     }
     if (best != way) {
@@ -89,7 +95,7 @@ bool trma_move_ways_begin(struct trma_move_ways *ways) {
     const enum way way = choose(ways, last);
     const unsigned same = trma_move_hint_get(&ways->same);
 
-    trma_move_hint_set(&ways->same, way != last ? 0 : same < SETTLED ? same + 1 : SETTLED);
+    trma_move_hint_set(&ways->same, way != last ? 0 : same < CONFIRMED ? same + 1 : CONFIRMED);
     trma_move_hint_set(&ways->way, way);
     return way == OTHER;
 }

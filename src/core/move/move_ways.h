@@ -12,13 +12,19 @@
  * known: both are tried and timed. The first times of a change find in the caches what the other way has left
  * there; they do not count.
  *
- * The other way is looked at again when the chosen one has become slower, and after some times: the more of
- * them, the longer the other one takes. A look is three times that way, so what they take longer stays below
- * a hundredth of all, if that way takes at most four times the time; that who comes back finds the cache cold
- * is not counted, nor are the four early looks of the first 700 times. Measured (by bench-rate in turns,
- * Intel Xeon, 480 MiB of last cache, bursts of 32 times 256 KiB, through the caches or past them): with looks
- * at most 64 runs apart, and one place for each pair to fall into (move_place.h), they took 1.02 to 1.14
- * times as long as without any.
+ * The other way is looked at again when the chosen one has become slower (than what is known of the other
+ * one, or by a quarter than when it was last seen to be the faster one), and after some times: the more of
+ * them, the longer the other one takes. A look is three times that way, five where it seems to be the faster
+ * one. Only what it finds now can change the choice: where a neighbour takes the memory's time, both are
+ * slower. (Until 2026-11-29 a choice changed by what was known, or found once; then looks come soon again. Of
+ * three origins that put 16 x 512 KiB, faster past the caches, each went through them in 6 to 40 of 100
+ * epochs.)
+ *
+ * So what looks take longer stays below a hundredth of all, if that way takes at most four times the time;
+ * that who comes back finds the cache cold is not counted, nor are the four early looks of the first 700
+ * times. Measured (by bench-rate in turns, Intel Xeon, 480 MiB of last cache, bursts of 32 times 256 KiB,
+ * through the caches or past them): with looks at most 64 runs apart, and one place for each pair to fall
+ * into (move_place.h), they took 1.02 to 1.14 times as long as without any.
  *
  * All functions are thread-safe: threads that mislead one another lose time, not data.
  */
@@ -40,10 +46,10 @@ struct trma_move_ways {
     atomic_uint pace[2];   /* ticks for 64 KiB, the usual way and the other; 0: not known */
     atomic_uint way;       /* of the time under way, or of the last one */
     atomic_uint chosen;    /* the way that took less the last time */
-    atomic_uint looked;    /* its pace when it was chosen, or seen to be the faster one again */
+    atomic_uint looked;    /* its slowest pace by which it was seen to be the faster one */
     atomic_uint left;      /* times until the other one is tried */
     atomic_uint most_left; /* what it may be at most after the next look; 0: WAIT_FIRST */
-    atomic_uint same;      /* times before, at most SETTLED, that took the same way as the one under way */
+    atomic_uint same;      /* times before, at most CONFIRMED, that took the same way as the one under way */
 };
 
 /* Forgets everything. */

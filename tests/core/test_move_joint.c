@@ -80,10 +80,9 @@ static void copy_short(struct shorts *shorts, bool is_far) {
         shorts->alone++;
         memcpy(to, from, SIZE);
     } else {
-        uint64_t blocks;
         (void)trma_move_stream_take(to - 1, from - 1, 1, FAR_LARGER);
+        const uint64_t blocks = trma_move_joint(copy);
         shorts->others++;
-        blocks = trma_move_joint(copy);
         shorts->helped += blocks;
         /* The run that it was a part of has not ended. */
         CHECK(blocks == 0 || trma_move_stream_goes_on(to + SIZE, from + SIZE, 1));

@@ -41,6 +41,12 @@ static void put_at(struct sides *sides, uintptr_t to, uintptr_t from) {
     atomic_store_explicit(&sides->from, from, memory_order_relaxed);
 }
 
+/* The run has come to be so long, and goes on there. */
+static void go_on_at(uintptr_t to, uintptr_t from, size_t length) {
+    put_at(&run.next, to, from);
+    atomic_store_explicit(&run.length, length, memory_order_relaxed);
+}
+
 static void end_run(size_t length, size_t least) {
     struct trma_move_place *place = atomic_load_explicit(&run.place, memory_order_relaxed);
     const bool is_long = length >= least;
@@ -93,8 +99,7 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
         begin_run(to_begin, from_begin, least);
         length = size;
     }
-    put_at(&run.next, to_begin + size, from_begin + size);
-    atomic_store_explicit(&run.length, length, memory_order_relaxed);
+    go_on_at(to_begin + size, from_begin + size, length);
     return (struct trma_move_stream){
         .is_past = length >= least || atomic_load_explicit(&run.is_past, memory_order_relaxed),
         .is_timed = atomic_load_explicit(&run.place, memory_order_relaxed) != NULL,
@@ -110,16 +115,14 @@ bool trma_move_stream_goes_on(const void *to, const void *from, size_t size) {
         length >= atomic_load_explicit(&run.plain_below, memory_order_relaxed)) {
         return false;
     }
-    put_at(&run.next, to_begin + size, from_begin + size);
-    atomic_store_explicit(&run.length, length, memory_order_relaxed);
+    go_on_at(to_begin + size, from_begin + size, length);
     return true;
 }
 
 void trma_move_stream_pass(const void *to, const void *from, size_t size) {
     if (are_at(&run.next, (uintptr_t)to, (uintptr_t)from)) {
-        put_at(&run.next, (uintptr_t)to + size, (uintptr_t)from + size);
-        atomic_store_explicit(&run.length, atomic_load_explicit(&run.length, memory_order_relaxed) + size,
-                              memory_order_relaxed);
+        go_on_at((uintptr_t)to + size, (uintptr_t)from + size,
+                 atomic_load_explicit(&run.length, memory_order_relaxed) + size);
     }
 }
 

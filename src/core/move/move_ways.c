@@ -75,6 +75,8 @@ static enum way choose(struct trma_move_ways *ways, enum way way) {
         if (best == way && trma_move_hint_get(&ways->same) >= CONFIRMED) {
             trma_move_hint_set(&ways->most_left, 0);
             await_look(ways, best);
+            /* Of the times until the next look those that have confirmed it are over. */
+            trma_move_hint_set(&ways->left, TRMA_MOVE_WAYS_WAIT_FIRST - (CONFIRMED - SETTLED));
         }
         return best;
     }

@@ -90,6 +90,36 @@ static void copy_short(struct shorts *shorts, bool is_far) {
     CHECK(memcmp(to, from, SIZE) == 0);
 }
 
+static void copy_short_until_timed(struct shorts *shorts, bool is_far) {
+    for (const unsigned others = shorts->others; shorts->others == others;) {
+        copy_short(shorts, is_far);
+    }
+}
+
+/* Whether they are made alone after so many slow ones, of those that are timed, in a row. */
+static bool is_alone_after(struct shorts *shorts, int slow) {
+    copy_short_until_timed(shorts, false);
+    for (int i = 0; i < slow; i++) {
+        copy_short_until_timed(shorts, true);
+    }
+    const unsigned alone = shorts->alone;
+    copy_short(shorts, false);
+    return shorts->alone > alone;
+}
+
+/* One that was to be quick can be slow by chance, and then counts as well: so that it happens in one of some
+ * attempts is enough. */
+static bool can_be_alone_after(struct shorts *shorts, int slow) {
+    enum { ATTEMPTS = 100 };
+
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (is_alone_after(shorts, slow)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void attend_slowly(struct actor *actor) {
     struct trma_help *help = &actor->team->help;
 
@@ -125,15 +155,15 @@ static void play_slow_target(struct actor *actor) {
         copy_short(&puts, false);
     }
     /* Of so many in a row one is timed. */
-    unsigned others = puts.others;
+    const unsigned others = puts.others;
     for (int i = 0; i < TRMA_MOVE_JOINT_EVERY; i++) {
         copy_short(&puts, false);
     }
     CHECK(puts.others > others);
-    /* That the next puts are not says nothing of gets. */
-    for (others = puts.others; puts.others == others;) {
-        copy_short(&puts, false);
-    }
+    CHECK(can_be_alone_after(&puts, TRMA_MOVE_JOINT_IN_A_ROW - 1));
+    CHECK(!can_be_alone_after(&puts, TRMA_MOVE_JOINT_IN_A_ROW));
+    /* That the next puts are not timed says nothing of gets. */
+    copy_short_until_timed(&puts, false);
     struct shorts gets = shorts_of(actor, memory, false);
     copy_short(&gets, false);
     CHECK(gets.others == 1);

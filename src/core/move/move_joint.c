@@ -17,6 +17,7 @@ struct class {
     /* Of short ones: */
     _Alignas(64) atomic_uint left; /* copies until the next one is timed */
     atomic_bool is_tried;          /* by both ways; else most are made alone */
+    atomic_uint slow;              /* of the timed ones the last so many were; at most IN_A_ROW */
     atomic_uint least;             /* the fastest alone: ticks for 64 KiB; 0: not known */
     struct trma_move_ways ways;    /* alone, or else jointly */
 };
@@ -85,6 +86,15 @@ static void set_tried(struct class *class, bool is_tried) {
     trma_move_hint_set(&class->left, TRMA_MOVE_JOINT_EVERY - 1);
 }
 
+/* Gives whether so many in a row have been slow now that both ways are to be tried. */
+static bool note_slow(struct class *class, bool is_slow) {
+    const unsigned before = trma_move_hint_get(&class->slow);
+    const unsigned slow = !is_slow ? 0 : before < TRMA_MOVE_JOINT_IN_A_ROW ? before + 1 : before;
+
+    trma_move_hint_set(&class->slow, slow);
+    return slow == TRMA_MOVE_JOINT_IN_A_ROW;
+}
+
 /* A short one alone took so long. */
 static void note_alone(struct class *class, uint64_t taken, size_t size) {
     const uint64_t pace = taken * (64 << 10) / size + 1;
@@ -93,7 +103,8 @@ static void note_alone(struct class *class, uint64_t taken, size_t size) {
     if (pace < UINT32_MAX && (least == 0 || pace < least)) {
         trma_move_hint_set(&class->least, (unsigned)pace);
     }
-    set_tried(class, pace >= TRMA_MOVE_JOINT_SLOW * least || !trma_move_ways_is_sure_of_usual(&class->ways));
+    const bool is_slow = note_slow(class, pace >= TRMA_MOVE_JOINT_SLOW * least);
+    set_tried(class, is_slow || !trma_move_ways_is_sure_of_usual(&class->ways));
 }
 
 /* By the way that takes less. */

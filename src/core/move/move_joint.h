@@ -17,7 +17,10 @@
  * would cost more than what it finds is worth. But where the target reads between them what was put, each
  * line has to be taken away from it, and 64 KiB take 10 us instead of 1.4. So once several looks have found
  * the short ones of a class to be faster alone, they are made so, and now and then one of them is timed; when
- * it takes much longer than the fastest one did, both ways are tried again. Measured (Intel Xeon, Emerald
+ * several in a row take much longer than the fastest one did, both ways are tried again. Only several: who
+ * comes to cold memory is slow there once, and faster jointly, but not when he comes back to it. (Until
+ * 2026-11-29 one was enough: of bursts of 32 times 64 KiB, that began cold after some 500 copies, up to 3837
+ * of 160000 were made jointly; now 9 to 107.) Measured (Intel Xeon, Emerald
  * Rapids, bench-latency in turns, us): puts of 64 KiB that the target reads 7.6 to 8.7 instead of 9.9
  * to 11.1, what nobody reads 1.35 to 1.39 instead of 1.35 to 1.38; 128 KiB that nobody reads 2.94 to 2.99
  * instead of 3.10 to 3.21, which they took when they were tried like large ones.
@@ -25,6 +28,7 @@
 enum {
     TRMA_MOVE_JOINT_SHORT = 256 << 10, /* bytes; short ones are less */
     TRMA_MOVE_JOINT_SLOW = 2,          /* times what the fastest one took */
+    TRMA_MOVE_JOINT_IN_A_ROW = 8,      /* timed ones that were slow, after which both ways are tried */
     TRMA_MOVE_JOINT_EVERY = 16         /* short ones, of which one is timed */
 };
 

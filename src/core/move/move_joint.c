@@ -89,7 +89,7 @@ static void set_tried(struct class *class, bool is_tried) {
 /* Gives whether so many in a row have been slow now that both ways are to be tried. */
 static bool note_slow(struct class *class, bool is_slow) {
     const unsigned before = trma_move_hint_get(&class->slow);
-    const unsigned slow = !is_slow ? 0 : before < TRMA_MOVE_JOINT_IN_A_ROW ? before + 1 : before;
+    const unsigned slow = is_slow ? before + (before < TRMA_MOVE_JOINT_IN_A_ROW) : 0;
 
     trma_move_hint_set(&class->slow, slow);
     return slow == TRMA_MOVE_JOINT_IN_A_ROW;

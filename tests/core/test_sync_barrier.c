@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "team_fixture.h"
 
+#include <sched.h>
+
+#include "node/node_turn.h"
 #include "sync/sync_barrier.h"
 
 /* Everybody counts up before entering; after leaving, nobody may be found behind or more than one step ahead.
@@ -108,6 +111,90 @@ static void test_dead_member(void **state) {
     play_run_with_victim(5, 1, play_absent);
 }
 
+/* Every wait goes through here (see CMakeLists.txt). */
+static unsigned waits;
+
+enum trma_status __real_trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                       trma_condition ready, void *argument, uint64_t *waited_ns);
+enum trma_status __wrap_trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                       trma_condition ready, void *argument, uint64_t *waited_ns);
+
+static bool waits_in_place; /* of the real one, that nobody would end */
+
+enum trma_status __wrap_trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
+                                       trma_condition ready, void *argument, uint64_t *waited_ns) {
+    waits++;
+    return waits_in_place ? TRMA_OK : __real_trma_node_wait(waiter, guard, ready, argument, waited_ns);
+}
+
+enum { HERE, ELSEWHERE };
+
+/* The first of four crowded members enters its first barrier, as one whom the others release at once, or
+ * never: whether it has seen so before it waits. */
+struct crowd {
+    int cores[3]; /* of the others */
+    bool has_entered[3];
+    bool is_released;
+    bool has_turns;
+    bool sees_it;
+};
+
+static void enter_crowd(const struct crowd *crowd) {
+    enum { MEMBERS = 4 };
+    static struct trma_barrier_words words[MEMBERS];
+    static struct trma_turn_words turn_words[MEMBERS];
+    struct trma_barrier_words *words_of[MEMBERS];
+    struct trma_turn_words *turn_words_of[MEMBERS];
+    struct trma_turns turns = {.words = turn_words_of, .size = MEMBERS};
+    struct trma_waiter waiter = {.crowded = true, .turns = crowd->has_turns ? &turns : NULL};
+    struct trma_barrier barrier = {.size = MEMBERS, .crowded = true, .words = words_of};
+
+    memset(words, 0, sizeof words);
+    memset(turn_words, 0, sizeof turn_words);
+    for (int i = 0; i < MEMBERS; i++) {
+        words_of[i] = &words[i];
+        turn_words_of[i] = &turn_words[i];
+    }
+    for (int i = 1; i < MEMBERS; i++) {
+        atomic_store(&turn_words[i].core, (unsigned)(sched_getcpu() + 1 + crowd->cores[i - 1]));
+        atomic_store(&words[i].arrived[0], crowd->has_entered[i - 1]);
+    }
+    atomic_store(&words[0].released, crowd->is_released);
+    waits = 0;
+    waits_in_place = true;
+    assert_int_equal(trma_sync_barrier_pass(&barrier, &waiter, NULL, NULL), TRMA_OK);
+    waits_in_place = false;
+    assert_int_equal(waits, !crowd->sees_it);
+    assert_int_equal(atomic_load(&words[0].gathered), 1);
+    assert_int_equal(atomic_load(&words[0].arrived[0]), 1); /* as the others will look at it */
+}
+
+/* Who enters as the last one of its core looks for a while before it yields, unless it shares it with more
+ * than one. */
+static void test_last_of_core(void **state) {
+    (void)state;
+    static const struct crowd crowds[] = {
+        {{ELSEWHERE, ELSEWHERE, HERE}, {false, false, true}, true, true, true},
+        {{HERE, ELSEWHERE, ELSEWHERE}, {true, false, false}, true, true, true},
+        {{ELSEWHERE, ELSEWHERE, ELSEWHERE}, {false, false, false}, true, true, true},
+        {{ELSEWHERE, ELSEWHERE, HERE}, {true, true, false}, true, true, false},
+        {{HERE, HERE, ELSEWHERE}, {true, true, true}, true, true, false},
+        {{ELSEWHERE, ELSEWHERE, HERE}, {false, false, true}, true, false, false},
+        {{ELSEWHERE, ELSEWHERE, HERE}, {false, false, true}, false, true, false},
+    };
+    cpu_set_t before;
+    cpu_set_t one;
+
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (size_t i = 0; i < sizeof crowds / sizeof crowds[0]; i++) {
+        enter_crowd(&crowds[i]);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_sizes),
@@ -115,6 +202,7 @@ int main(void) {
         cmocka_unit_test(test_publishes_plain_stores),
         cmocka_unit_test(test_wraps_around),
         cmocka_unit_test(test_dead_member),
+        cmocka_unit_test(test_last_of_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,7 +266,6 @@ enum trma_status trma_node_team_create(const struct trma_team_card *cards, uint3
     team->meeting.words = team->meeting_words;
     team->meeting_waiter = team->waiter;
     team->meeting_waiter.keeps_progress = true;
-    team->meeting_waiter.turns = NULL; /* which last too long for the host's messages */
     team->meeting_waiter.progress_us = per_core * TRMA_WAIT_PROGRESS_US_PER_MEMBER;
     team->meeting_waiter.may_have_left = true;
     *out = team;

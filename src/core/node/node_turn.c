@@ -19,6 +19,11 @@ static unsigned core_of(const struct trma_turns *turns) {
     return atomic_load_explicit(&turns->words[turns->me]->core, memory_order_relaxed);
 }
 
+bool trma_node_turn_is_beside(const struct trma_turns *turns, uint32_t member) {
+    /* Relaxed: it may be on its way to another one anyway. */
+    return atomic_load_explicit(&turns->words[member]->core, memory_order_relaxed) == core_of(turns);
+}
+
 static void find_neighbours(struct trma_turns *turns) {
     const unsigned core = core_of(turns);
 
@@ -130,8 +135,7 @@ bool trma_node_turn_wake_next(const struct trma_turns *turns) {
 
 bool trma_node_turn_hand_to(const struct trma_turns *turns, uint32_t member) {
     /* One who has gone to another core since is woken there: that costs time, not correctness. */
-    return atomic_load_explicit(&turns->words[member]->core, memory_order_relaxed) == core_of(turns) &&
-           end_keeping(turns->bells[member], true);
+    return trma_node_turn_is_beside(turns, member) && end_keeping(turns->bells[member], true);
 }
 
 unsigned trma_node_turn_patience(struct trma_turns *turns) {

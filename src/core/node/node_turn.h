@@ -70,6 +70,9 @@ struct trma_turns {
 /* Tells the others which core the caller is on. */
 void trma_node_turn_tell(struct trma_turns *turns);
 
+/* Whether another member last told the same core as the caller. */
+bool trma_node_turn_is_beside(const struct trma_turns *turns, uint32_t member);
+
 /* The caller attends from here to trma_node_turn_end: tells the same, finds who shares the core, and keeps
  * those who sleep. Calls may lie within each other. */
 void trma_node_turn_begin(struct trma_turns *turns);

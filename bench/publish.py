@@ -86,9 +86,17 @@ def plot_lines(figures, output):
     return lines
 
 
+def table_lines(tables):
+    lines = []
+    for table in tables:
+        lines += [markdown_of(table) if table.rows else f"## {table.title}\n\nNone.", ""]
+    return lines
+
+
 def experiment_lines(machine, runs, output):
+    """What it comes to first, then every experiment."""
     results, titles = Results(runs), titles_of(machine)
-    lines, missing = [], []
+    lines, missing = table_lines(summary_tables(results, titles)), []
     for name, experiment in EXPERIMENTS.items():
         tables = [table for table in tables_of(name, results, titles) if table.rows]
         if not tables:
@@ -99,9 +107,7 @@ def experiment_lines(machine, runs, output):
             lines += [f"## {experiment.title}: plots", "", *plot_lines(figures, output)]
         for table in tables:
             lines += [markdown_of(table), ""]
-    for table in summary_tables(results, titles) + limit_tables(results):
-        lines += [markdown_of(table) if table.rows else f"## {table.title}\n\nNone.", ""]
-    return lines, missing
+    return lines + table_lines(limit_tables(results)), missing
 
 
 def slower_table(results, titles):

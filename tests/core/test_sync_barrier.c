@@ -113,6 +113,7 @@ static void test_dead_member(void **state) {
 
 /* Every wait goes through here (see CMakeLists.txt). */
 static unsigned waits;
+static bool took_turns; /* the last one */
 
 enum trma_status __real_trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
                                        trma_condition ready, void *argument, uint64_t *waited_ns);
@@ -124,6 +125,7 @@ static bool waits_in_place; /* of the real one, that nobody would end */
 enum trma_status __wrap_trma_node_wait(const struct trma_waiter *waiter, pthread_mutex_t *guard,
                                        trma_condition ready, void *argument, uint64_t *waited_ns) {
     waits++;
+    took_turns = waiter->turns != NULL;
     return waits_in_place ? TRMA_OK : __real_trma_node_wait(waiter, guard, ready, argument, waited_ns);
 }
 
@@ -165,6 +167,7 @@ static void enter_crowd(const struct crowd *crowd) {
     assert_int_equal(trma_sync_barrier_pass(&barrier, &waiter, NULL, NULL), TRMA_OK);
     waits_in_place = false;
     assert_int_equal(waits, !crowd->sees_it);
+    assert_false(took_turns); /* the last one releases all at once */
     assert_int_equal(atomic_load(&words[0].gathered), 1);
     assert_int_equal(atomic_load(&words[0].arrived[0]), 1); /* as the others will look at it */
 }

@@ -43,13 +43,16 @@ static enum trma_status gather(struct trma_barrier *barrier, const struct trma_w
                                pthread_mutex_t *guard, uint64_t *waited_ns) {
     struct arrival release = {&barrier->words[barrier->me]->released, barrier->sequence};
 
+    /* Before it enters: until then nobody has left, and may free the words that are looked at. */
+    const bool is_last_here = waiter->turns && is_last_of_core(barrier, waiter->turns);
+
     /* Relaxed: it only tells who shares the core that this member has nothing to do. */
     atomic_store_explicit(&barrier->words[barrier->me]->arrived[0], barrier->sequence, memory_order_relaxed);
     /* Release: what this member stored comes before. Acquire: the last one passes on what all others stored.
      */
     uint32_t before = atomic_fetch_add_explicit(&barrier->words[0]->gathered, 1, memory_order_acq_rel);
     if (before + 1 != barrier->sequence * barrier->size) {
-        if (waiter->turns && is_last_of_core(barrier, waiter->turns) && spin(&release)) {
+        if (is_last_here && spin(&release)) {
             return TRMA_OK;
         }
         /* Not in turns: the last one releases all at once. Measured (Emerald Rapids, 2 cores, MPICH), a fence

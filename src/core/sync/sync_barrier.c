@@ -28,14 +28,18 @@ static bool is_last_of_core(const struct trma_barrier *barrier, struct trma_turn
 }
 
 /* While the members of other cores change places: nobody here has anything to do. */
-static bool spin(struct arrival *release) {
-    for (int i = 0; i < TRMA_BARRIER_SPINS; i++) {
-        if (has_arrived(release)) {
-            return true;
-        }
+static bool spin(struct arrival *release, uint64_t *waited_ns) {
+    const uint64_t start = waited_ns ? trma_node_clock_ns() : 0;
+    bool is_released = has_arrived(release);
+
+    for (int i = 0; i < TRMA_BARRIER_SPINS && !is_released; i++) {
         trma_node_relax();
+        is_released = has_arrived(release);
     }
-    return false;
+    if (waited_ns) {
+        *waited_ns += trma_node_clock_ns() - start;
+    }
+    return is_released;
 }
 
 /* The barrier of crowded members. */
@@ -52,7 +56,7 @@ static enum trma_status gather(struct trma_barrier *barrier, const struct trma_w
      */
     uint32_t before = atomic_fetch_add_explicit(&barrier->words[0]->gathered, 1, memory_order_acq_rel);
     if (before + 1 != barrier->sequence * barrier->size) {
-        if (is_last_here && spin(&release)) {
+        if (is_last_here && spin(&release, waited_ns)) {
             return TRMA_OK;
         }
         /* Not in turns: the last one releases all at once. Measured (Emerald Rapids, 2 cores, MPICH), a fence

@@ -21,8 +21,9 @@
  * There, too, who enters as the last one of its core does not yield at once: those beside it have nothing to
  * do, and it would have to be scheduled again only to find that the others have come meanwhile. So of two on
  * a core each goes on to its next barrier before the core changes hands. Measured (Zen 4, 2 cores, by hand,
- * ten rows of 20000 fences, launches by turns): 4 members in 0.62 to 0.71 of the time in one session, 0.73 to
- * 0.81 in sessions of their own; with four on a core 0.86 and 1.16, so that it is done with two only.
+ * ten rows of 20000 fences, launches by turns): 4 members in 0.61 to 0.70 of the time in one session, in one
+ * launch of four 0.95, 0.73 to 0.77 in sessions of their own; with four on a core 0.86 and 1.16, so that it
+ * is done with two only.
  */
 enum {
     TRMA_BARRIER_ROUNDS = 16,

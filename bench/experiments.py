@@ -182,6 +182,13 @@ def is_adapted(name, job):
     return (job["program"], job["ranks"], *args) not in parts
 
 
+def ranks_left_out(name, jobs):
+    """The numbers of ranks that the experiment has, and none of its jobs, as they are stored."""
+    experiment = EXPERIMENTS[name]
+    measured = {job["ranks"] for job in jobs if job["variant"] != LIMIT}
+    return sorted({ranks for _, ranks, _ in experiment.full} - measured)
+
+
 def size_argument(size):
     """A size as the programs read it, and as it stands in the lists above."""
     for unit, shift in (("M", 20), ("K", 10)):

@@ -11,12 +11,12 @@ import sys
 
 from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
 from best import summary_tables
-from experiments import EXPERIMENTS, is_adapted
+from experiments import EXPERIMENTS, is_adapted, ranks_left_out
 from figures import figures_of, svg_file
 from machine import host_title, same_machine, with_hosts_of
 from page import THEME
 from results import Results, Table, bench_of, markdown_of
-from runner import ALONE, APPS_FILES, BUILD, ROOT, WITH
+from runner import ALONE, APPS_FILES, BUILD, LIMIT, ROOT, WITH
 from tables import limit_tables, tables_of
 
 
@@ -61,10 +61,35 @@ def with_measured_hosts(machine, runs):
     return {**machine, "hosts": {host: version for host, version in machine["hosts"].items() if host in measured}}
 
 
+def jobs_of_experiments(runs):
+    """The jobs of each experiment of which some were measured. The demo's are of several, and short: none of them."""
+    jobs = {name: [run["job"] for run in runs if run["file"].stem == name] for name in EXPERIMENTS}
+    return {name: those for name, those in jobs.items() if those}
+
+
+def launches_line(jobs):
+    """How many launches of each program the medians are of, the fewest of an experiment's."""
+    experiments = {}
+    for name, those in jobs.items():
+        launches = {}
+        for job in those:
+            if job["variant"] != LIMIT and not EXPERIMENTS[name].under:
+                program = (job["host"], job["variant"], job["program"], job["ranks"], *job["args"])
+                launches.setdefault(program, set()).add(job["launch"])
+        if launches:
+            experiments.setdefault(min(map(len, launches.values())), []).append(name)
+    return "; ".join(f"{count} of {', '.join(experiments[count])}" for count in sorted(experiments, reverse=True))
+
+
 def adapted_lines(runs):
-    """Which experiments were not made as `make bench` makes them."""
-    names = [name for name in EXPERIMENTS if any(is_adapted(name, run["job"]) for run in runs if run["file"].stem == name)]
-    return [f"- With samples or numbers of ranks other than those of `make bench`: {', '.join(names)}"] if names else []
+    """How often what was measured, and which experiments were not made as `make bench` makes them."""
+    jobs = jobs_of_experiments(runs)
+    adapted = [name for name, those in jobs.items() if any(is_adapted(name, job) for job in those)]
+    left_out = {name: ranks for name, those in jobs.items() if (ranks := ranks_left_out(name, those))}
+    launches = launches_line(jobs)
+    return [*([f"- Launches of each program: {launches}"] if launches else []),
+            *([f"- With samples or numbers of ranks other than those of `make bench`: {', '.join(adapted)}"] if adapted else []),
+            *(f"- Left out of {name}: {', '.join(map(str, ranks))} ranks" for name, ranks in left_out.items())]
 
 
 def facts(machine):

@@ -13,7 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 from best import best_tables  # pylint: disable=wrong-import-position
 from campaign import Store  # pylint: disable=wrong-import-position
-from experiments import EXPERIMENTS, adapted, is_adapted, jobs  # pylint: disable=wrong-import-position
+from experiments import EXPERIMENTS, adapted, is_adapted, jobs, ranks_left_out  # pylint: disable=wrong-import-position
+from publish import launches_line  # pylint: disable=wrong-import-position
 from results import Results, share  # pylint: disable=wrong-import-position
 from runner import ALONE, BUILT_WITH, LIMIT, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
 from shares import cells_of, chances, limit_us  # pylint: disable=wrong-import-position
@@ -122,7 +123,8 @@ class Adapted(unittest.TestCase):
     @staticmethod
     def stored(experiment):
         """The experiment's jobs for one host, as they are stored."""
-        return [{"program": job.program, "ranks": job.ranks, "args": list(job.args), "variant": job.variant}
+        return [{"host": job.host, "variant": job.variant, "program": job.program, "ranks": job.ranks, "args": list(job.args),
+                 "launch": job.launch}
                 for job in jobs(experiment, HOST, "alone", 0, False)]
 
     def test_nothing_asked_for(self):
@@ -144,9 +146,20 @@ class Adapted(unittest.TestCase):
         self.assertEqual([count for _, count, _ in contend.full], [2, 17])
         self.assertEqual(contend.crowd_limit[contend.crowd_limit.index("--values") + 1], "1,16")
         self.assertEqual([is_adapted("contend", job) for job in self.stored(contend)], [False, True])
+        self.assertEqual(ranks_left_out("contend", self.stored(contend)), [3, 5, 9])
+        self.assertEqual(ranks_left_out("contend", self.stored(EXPERIMENTS["contend"])), [])
         misses = EXPERIMENTS["misses"]  # of several parts
         self.assertEqual(adapted(misses, ranks=[misses.full[0][1]]), misses)
         self.assertEqual(adapted(EXPERIMENTS["rate"], ranks=[4]), EXPERIMENTS["rate"])  # which is of two
+
+    def test_launches(self):
+        rate, stall = ([dict(job, launch=launch) for job in self.stored(EXPERIMENTS[name]) for launch in (1, 2)]
+                       for name in ("rate", "stall"))
+        cut_off = dict(rate[0], program="another")  # which has had its first launch only
+        self.assertEqual(launches_line({"rate": rate, "stall": stall, "sync": [cut_off]}), "2 of rate, stall; 1 of sync")
+        self.assertEqual(launches_line({"rate": [*rate, cut_off]}), "1 of rate")
+        by_hand = dict(rate[0], variant=LIMIT)
+        self.assertEqual(launches_line({"rate": [by_hand], "misses": self.stored(EXPERIMENTS["misses"])}), "")
 
 
 class Counted(unittest.TestCase):

@@ -189,6 +189,20 @@ def ranks_left_out(name, jobs):
     return sorted({ranks for _, ranks, _ in experiment.full} - measured)
 
 
+def launches_line(jobs):
+    """How many launches of each program the medians are of, the fewest of an experiment's."""
+    experiments = {}
+    for name, those in jobs.items():
+        launches = {}
+        for job in those:
+            if job["variant"] != LIMIT and not EXPERIMENTS[name].under:
+                program = (job["host"], job["variant"], job["program"], job["ranks"], *job["args"])
+                launches.setdefault(program, set()).add(job["launch"])
+        if launches:
+            experiments.setdefault(min(map(len, launches.values())), []).append(name)
+    return "; ".join(f"{count} of {', '.join(experiments[count])}" for count in sorted(experiments, reverse=True))
+
+
 def size_argument(size):
     """A size as the programs read it, and as it stands in the lists above."""
     for unit, shift in (("M", 20), ("K", 10)):

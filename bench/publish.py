@@ -11,12 +11,12 @@ import sys
 
 from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
 from best import summary_tables
-from experiments import EXPERIMENTS, is_adapted, ranks_left_out
+from experiments import EXPERIMENTS, is_adapted, launches_line, ranks_left_out
 from figures import figures_of, svg_file
 from machine import host_title, same_machine, with_hosts_of
 from page import THEME
 from results import Results, Table, bench_of, markdown_of
-from runner import ALONE, APPS_FILES, BUILD, LIMIT, ROOT, WITH
+from runner import ALONE, APPS_FILES, BUILD, ROOT, WITH
 from tables import limit_tables, tables_of
 
 
@@ -65,20 +65,6 @@ def jobs_of_experiments(runs):
     """The jobs of each experiment of which some were measured. The demo's are of several, and short: none of them."""
     jobs = {name: [run["job"] for run in runs if run["file"].stem == name] for name in EXPERIMENTS}
     return {name: those for name, those in jobs.items() if those}
-
-
-def launches_line(jobs):
-    """How many launches of each program the medians are of, the fewest of an experiment's."""
-    experiments = {}
-    for name, those in jobs.items():
-        launches = {}
-        for job in those:
-            if job["variant"] != LIMIT and not EXPERIMENTS[name].under:
-                program = (job["host"], job["variant"], job["program"], job["ranks"], *job["args"])
-                launches.setdefault(program, set()).add(job["launch"])
-        if launches:
-            experiments.setdefault(min(map(len, launches.values())), []).append(name)
-    return "; ".join(f"{count} of {', '.join(experiments[count])}" for count in sorted(experiments, reverse=True))
 
 
 def adapted_lines(runs):

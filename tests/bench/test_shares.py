@@ -13,8 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 from best import best_tables  # pylint: disable=wrong-import-position
 from campaign import Store  # pylint: disable=wrong-import-position
-from experiments import EXPERIMENTS, adapted, is_adapted, jobs, ranks_left_out  # pylint: disable=wrong-import-position
-from publish import launches_line  # pylint: disable=wrong-import-position
+from experiments import EXPERIMENTS, adapted, is_adapted, jobs, launches_line, ranks_left_out  # pylint: disable=wrong-import-position
 from results import Results, share  # pylint: disable=wrong-import-position
 from runner import ALONE, BUILT_WITH, LIMIT, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
 from shares import cells_of, chances, limit_us  # pylint: disable=wrong-import-position

@@ -182,17 +182,16 @@ def is_adapted(name, job):
     return (job["program"], job["ranks"], *args) not in parts
 
 
-def ranks_left_out(name, jobs):
-    """The numbers of ranks that the experiment has, and none of its jobs, as they are stored."""
-    experiment = EXPERIMENTS[name]
-    measured = {job["ranks"] for job in jobs if job["variant"] != LIMIT}
-    return sorted({ranks for _, ranks, _ in experiment.full} - measured)
+def ranks_left_out(name, stored):
+    """The numbers of ranks that the experiment has, and none of its stored jobs."""
+    measured = {job["ranks"] for job in stored if job["variant"] != LIMIT}
+    return sorted({ranks for _, ranks, _ in EXPERIMENTS[name].full} - measured)
 
 
-def launches_line(jobs):
-    """How many launches of each program the medians are of, the fewest of an experiment's."""
+def launches_line(stored):
+    """How many launches of each program the medians are of, the fewest of an experiment's. `stored`: the jobs of each experiment."""
     experiments = {}
-    for name, those in jobs.items():
+    for name, those in stored.items():
         launches = {}
         for job in those:
             if job["variant"] != LIMIT and not EXPERIMENTS[name].under:

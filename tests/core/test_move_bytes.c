@@ -14,6 +14,8 @@
 #include "move/move_bytes.h"
 #include "move/move_claim.h"
 #include "move/move_contest.h"
+#include "move/move_place.h"
+#include "move/move_ways.h"
 #include "node/node_cache.h"
 
 enum { PAGE = 4096, ROOM = TRMA_MOVE_MIDDLE_MOST + 512, GUARD = 0x5a };
@@ -160,6 +162,37 @@ static void runs_are_copied(void **state) {
 static void shorter_runs_are_copied(void **state) {
     (void)state;
     check_run(2);
+}
+
+/* Of a run that goes past the caches the first bytes go through them now and then. */
+static void watched_runs_are_copied(void **state) {
+    enum { SLOW = 100000000, RUNS = 2 * (TRMA_MOVE_WATCH_EVERY + 2) };
+    const size_t room = PIECE + (size_t)2 * MARGIN;
+    unsigned char *from = make_numbered(room);
+    unsigned char *to = malloc(room);
+
+    (void)state;
+    assert_non_null(to);
+    for (size_t beside = 1; beside < MARGIN; beside += 17) {
+        unsigned char *target = to + beside;
+        const unsigned char *source = from + MARGIN - beside;
+        struct trma_move_place *place = trma_move_place_learn((uintptr_t)target, (uintptr_t)source);
+        for (unsigned i = 0; i < 2 * TRMA_MOVE_WAYS_WAIT_MOST; i++) {
+            const bool is_past = trma_move_place_begin(place);
+            trma_move_place_end(place, false, is_past ? SLOW : (uint64_t)10 * SLOW, PIECE);
+        }
+        for (unsigned i = 1; i < RUNS; i++) {
+            memset(to, GUARD, room);
+            trma_move_copy_bytes(target, source, PIECE);
+            assert_memory_equal(target, source, PIECE);
+            assert_int_equal(target[-1], GUARD);
+            assert_int_equal(target[PIECE], GUARD);
+        }
+        /* The last one but one prepared the look that is due now. */
+        assert_int_equal(trma_move_place_watch(place), TRMA_MOVE_WATCH_TIME);
+    }
+    free(from);
+    free(to);
 }
 
 /* A put of `size` bytes that a core far away has made slow, for all that is known. */
@@ -361,6 +394,7 @@ int main(void) {
         cmocka_unit_test(large_ones_are_copied),
         cmocka_unit_test(runs_are_copied),
         cmocka_unit_test(shorter_runs_are_copied),
+        cmocka_unit_test(watched_runs_are_copied),
         cmocka_unit_test(large_sides_that_overlap_are_moved),
         cmocka_unit_test(pieces_go_on),
         cmocka_unit_test(a_run_may_come_to_overlap),

@@ -7,6 +7,7 @@
 #include "move/move_copy.h"
 #include "move/move_joint.h"
 #include "move/move_stream.h"
+#include "move/move_watch.h"
 
 /* Short ones among the copies that a target may do a part of: when they are tried jointly, and when not. */
 
@@ -207,10 +208,63 @@ static void test_no_joint_copies(void **state) {
     play_run(2, play_no_joint_copies);
 }
 
+/* As when lines have become sooner to be had. */
+static void make_news(void) {
+    enum { QUICK = 1000, SLOW = 10 * QUICK };
+    const unsigned before = trma_move_watch_news();
+    struct trma_move_watch watch;
+
+    trma_move_watch_reset(&watch);
+    CHECK(!trma_move_watch_note(&watch, SLOW));
+    while (!trma_move_watch_note(&watch, QUICK)) {
+    }
+    CHECK(trma_move_watch_news() != before);
+}
+
+/* Whether the target is asked for a part of the next copy, whether or not it takes any. */
+static bool is_asked(const struct trma_move_joint *copy) {
+    const struct trma_help *own = copy->own;
+    uint64_t *asked = &copy->words->slots[own->me % own->n_slots].joint.size;
+
+    *asked = 0;
+    (void)trma_move_joint(copy);
+    return *asked != 0;
+}
+
+/* What is faster alone is tried jointly when there are news, long before the next look. */
+static void play_news(struct actor *actor) {
+    enum { MANY = 4000, LONG_AGO = 100 };
+    char *memory = shared_memory();
+
+    if (actor->me == TARGET) {
+        attend_slowly(actor);
+        return;
+    }
+    actor->team->help.is_crowded = false;
+    struct shorts puts = shorts_of(actor, memory, true);
+    puts.copy.size = TRMA_MOVE_JOINT_SHORT;
+    scene_await(actor->scene, PLACE, 1);
+    unsigned alone = 0; /* one after the other */
+    for (unsigned i = 0; i < MANY || alone != LONG_AGO; i++) {
+        alone = is_asked(&puts.copy) ? 0 : alone + 1;
+    }
+    make_news();
+    CHECK(is_asked(&puts.copy));
+    free(puts.copy.local);
+    scene_set(actor->scene, FINISHED, 1);
+}
+
+static void test_news(void **state) {
+    (void)state;
+    (void)shared_memory();
+    play_run(2, play_news);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_target),
         cmocka_unit_test(test_no_joint_copies),
+        cmocka_unit_test(test_news),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

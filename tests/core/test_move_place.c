@@ -370,17 +370,90 @@ static void test_pieces_that_waited(void **state) {
     assert_in_range(past_of_pieces(busy, 50, 10 * (uint64_t)SLOW, SLOW + SLOW / 4, NO_PIECE), 40, 50);
 }
 
+/* One run whose first bytes take `first` when they are looked at; whether it went past the cache. */
+static bool run_watched(struct trma_move_place *place, uint64_t through, uint64_t past, uint64_t first) {
+    const bool is_past = trma_move_place_begin(place);
+
+    if (is_past && trma_move_place_watch(place) == TRMA_MOVE_WATCH_TIME) {
+        trma_move_place_note_watched(place, first);
+    }
+    trma_move_place_end(place, false, is_past ? past : through, BYTES);
+    return is_past;
+}
+
+/* That lines are sooner to be had is found out by them, much sooner than by the next look. */
+static void test_the_first_bytes_tell(void **state) {
+    enum { SOON = 2 * (TRMA_MOVE_WATCH_EVERY + 2), STAYS = 500 };
+    struct trma_move_place *place = new_place();
+    unsigned through = 0;
+
+    (void)state;
+    for (int time = 0; time < 4; time++) {
+        for (unsigned i = 0; i < TRMA_MOVE_WAYS_WAIT_MOST + STAYS; i++) {
+            (void)run_watched(place, far_slower, SLOW, SLOW);
+        }
+        through = 0;
+        for (unsigned i = 0; i < STAYS; i++) { /* what is far, and stays so */
+            through += !run_watched(place, far_slower, SLOW, SLOW);
+        }
+        assert_in_range(through, 0, SETTLING);
+        for (unsigned i = 0; i < SOON + 2 * SETTLING; i++) {
+            (void)run_watched(place, SLOW / 2, SLOW, SLOW / 10);
+        }
+        assert_false(run_watched(place, SLOW / 2, SLOW, SLOW / 10));
+    }
+}
+
+/* Nor are those too long, or that go past the cache to be looked at. */
+static void test_what_is_not_watched(void **state) {
+    struct trma_move_place *place = new_place();
+
+    (void)state;
+    for (unsigned i = 0; i < 10 * TRMA_MOVE_WAYS_WAIT_MOST; i++) {
+        (void)run(place, SLOW, far_slower);
+        assert_int_equal(trma_move_place_watch(place), TRMA_MOVE_WATCH_NOTHING);
+    }
+    place = new_place();
+    (void)past_of(place, 100, far_slower, SLOW);
+    trma_move_place_end(place, true, SLOW, BYTES);
+    for (unsigned i = 0; i < 10 * TRMA_MOVE_WATCH_EVERY; i++) {
+        assert_true(trma_move_place_begin(place));
+        assert_int_equal(trma_move_place_watch(place), TRMA_MOVE_WATCH_NOTHING);
+        trma_move_place_end(place, true, SLOW, BYTES);
+    }
+}
+
+/* The first piece of a run that goes past the cache tells where it begins. */
+static void test_where_a_run_begins(void **state) {
+    const size_t to = 300 * (size_t)FAR_AWAY;
+    struct trma_move_place *place = trma_move_place_learn(to, to / 2);
+
+    (void)state;
+    for (int time = 0; time < 2; time++) {
+        for (size_t i = 0; i < 3; i++) {
+            const size_t at = i * BYTES / 4;
+            const struct trma_move_stream stream = trma_move_stream_take(
+                (const void *)(to + at), (const void *)(to / 2 + at), BYTES / 4, 64 << 20);
+            assert_int_equal(stream.is_past, time);
+            assert_ptr_equal(stream.begins, time && i == 0 ? place : NULL);
+        }
+        (void)past_of(place, TRMA_MOVE_WAYS_WAIT_MOST, far_slower, SLOW);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_known),       cmocka_unit_test(test_what_is_kept),
-        cmocka_unit_test(test_both_are_tried),      cmocka_unit_test(test_looks_grow_apart),
-        cmocka_unit_test(test_a_cold_beginning),    cmocka_unit_test(test_a_change_is_not_measured),
-        cmocka_unit_test(test_the_faster_one_wins), cmocka_unit_test(test_the_machine_changes),
-        cmocka_unit_test(test_a_single_slow_run),   cmocka_unit_test(test_runs_are_timed),
-        cmocka_unit_test(test_several_are_kept),    cmocka_unit_test(test_by_the_next_look),
-        cmocka_unit_test(test_a_long_one),          cmocka_unit_test(test_a_short_one),
-        cmocka_unit_test(test_pieces_that_waited),  cmocka_unit_test(test_a_neighbour_comes_and_goes),
-        cmocka_unit_test(test_a_look_by_chance),    cmocka_unit_test(test_slow_again),
+        cmocka_unit_test(test_what_is_known),        cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_both_are_tried),       cmocka_unit_test(test_looks_grow_apart),
+        cmocka_unit_test(test_a_cold_beginning),     cmocka_unit_test(test_a_change_is_not_measured),
+        cmocka_unit_test(test_the_faster_one_wins),  cmocka_unit_test(test_the_machine_changes),
+        cmocka_unit_test(test_a_single_slow_run),    cmocka_unit_test(test_runs_are_timed),
+        cmocka_unit_test(test_several_are_kept),     cmocka_unit_test(test_by_the_next_look),
+        cmocka_unit_test(test_a_long_one),           cmocka_unit_test(test_a_short_one),
+        cmocka_unit_test(test_pieces_that_waited),   cmocka_unit_test(test_a_neighbour_comes_and_goes),
+        cmocka_unit_test(test_a_look_by_chance),     cmocka_unit_test(test_slow_again),
+        cmocka_unit_test(test_the_first_bytes_tell), cmocka_unit_test(test_what_is_not_watched),
+        cmocka_unit_test(test_where_a_run_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

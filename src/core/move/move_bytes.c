@@ -14,6 +14,7 @@
 #include "../node/node_cache.h"
 #include "move_contest.h"
 #include "move_pace.h"
+#include "move_place.h"
 #include "move_stream.h"
 
 typedef void copier(void *to, const void *from, size_t size);
@@ -298,6 +299,24 @@ static void put_contested(void *to, const void *from, size_t size) {
     }
 }
 
+/* The first bytes of a run that goes past the caches, now and then through them (move_watch.h). Gives how
+ * many of them were copied. */
+static size_t put_watched(struct trma_move_place *place, void *to, const void *from, size_t size) {
+    const size_t bytes = TRMA_MOVE_WATCH_BYTES;
+    const enum trma_move_watch_look look =
+        size > bytes ? trma_move_place_watch(place) : TRMA_MOVE_WATCH_NOTHING;
+
+    if (look == TRMA_MOVE_WATCH_NOTHING) {
+        return 0;
+    }
+    const uint64_t begin = ticks();
+    copy_one_way(false, to, from, bytes, choose_for(bytes));
+    if (look == TRMA_MOVE_WATCH_TIME) {
+        trma_move_place_note_watched(place, ticks() - begin);
+    }
+    return bytes;
+}
+
 /* Through the caches, or as its run goes (move_stream.h). */
 static void copy_long(void *to, const void *from, size_t size, copier *copy_last, bool is_put) {
     if (trma_move_overlap(to, from, size)) {
@@ -309,10 +328,11 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
         put_contested(to, from, size);
         return;
     }
+    const size_t done = is_put && stream.begins ? put_watched(stream.begins, to, from, size) : 0;
     const uint64_t begin = stream.is_timed ? ticks() : 0;
-    copy_one_way(stream.is_past, to, from, size, copy_last);
+    copy_one_way(stream.is_past, (char *)to + done, (const char *)from + done, size - done, copy_last);
     if (stream.is_timed) {
-        trma_move_stream_note(ticks() - begin, size);
+        trma_move_stream_note(ticks() - begin, size - done);
     }
 }
 

@@ -30,10 +30,10 @@ static void go_through(struct trma_move_contest *contest, unsigned left) {
     trma_move_hint_set(&contest->left, left);
 }
 
-static void go_past(struct trma_move_contest *contest) {
+static void go_past(struct trma_move_contest *contest, size_t size) {
     trma_move_hint_set(&contest->stage, PAST);
     trma_move_hint_set(&contest->quick, 0);
-    trma_move_hint_set(&contest->left, TRMA_MOVE_CONTEST_BETWEEN_LOOKS);
+    trma_move_hint_set(&contest->left, trma_move_contest_between_looks(size));
     atomic_store_explicit(&contest->place, 0, memory_order_relaxed);
 }
 
@@ -75,7 +75,7 @@ static struct trma_move_contest_way take_past(struct trma_move_contest *contest,
     }
     if (!is_look) {
         atomic_store_explicit(&contest->place, to, memory_order_relaxed);
-        trma_move_hint_set(&contest->left, TRMA_MOVE_CONTEST_BETWEEN_LOOKS);
+        trma_move_hint_set(&contest->left, trma_move_contest_between_looks(size));
     }
     return (struct trma_move_contest_way){
         .is_past = false, .is_timed = is_look, .bytes = trma_move_contest_look_bytes(size), .size = size};
@@ -115,11 +115,11 @@ static void note_through(struct trma_move_contest *contest, unsigned pace, bool 
     }
 }
 
-static void note_trial(struct trma_move_contest *contest, unsigned pace) {
+static void note_trial(struct trma_move_contest *contest, unsigned pace, size_t size) {
     const unsigned vain = trma_move_hint_get(&contest->vain) + 1;
 
     if (pace <= trma_move_hint_get(&contest->pace) / 2) {
-        go_past(contest);
+        go_past(contest, size);
     } else if (vain == TRMA_MOVE_CONTEST_VAIN) {
         go_through(contest, TRMA_MOVE_CONTEST_WAIT_IN_VAIN);
     } else {
@@ -128,11 +128,11 @@ static void note_trial(struct trma_move_contest *contest, unsigned pace) {
 }
 
 /* After one that is quick the next put there is one, too. */
-static void note_look(struct trma_move_contest *contest, bool is_contested) {
+static void note_look(struct trma_move_contest *contest, bool is_contested, size_t size) {
     const unsigned quick = trma_move_hint_get(&contest->quick) + 1;
 
     if (is_contested) {
-        go_past(contest);
+        go_past(contest, size);
     } else if (quick == TRMA_MOVE_CONTEST_QUICK_LOOKS) {
         go_through(contest, TRMA_MOVE_CONTEST_EVERY - 1);
     } else {
@@ -163,10 +163,10 @@ void trma_move_contest_note(struct trma_move_contest *contest, const struct trma
         note_through(contest, pace, is_contested);
         break;
     case TRIAL:
-        note_trial(contest, pace);
+        note_trial(contest, pace, way->size);
         break;
     default:
-        note_look(contest, is_contested);
+        note_look(contest, is_contested, way->size);
         break;
     }
 }

@@ -9,6 +9,7 @@
 #include "move_bytes.h"
 #include "move_hint.h"
 #include "move_stream.h"
+#include "move_watch.h"
 #include "move_ways.h"
 
 /* What is known of copies of one direction and size. A copy has driven all else out of the first cache: so in
@@ -20,6 +21,7 @@ struct class {
     atomic_uint slow;              /* of the timed ones the last so many were; at most IN_A_ROW */
     atomic_uint least;             /* the fastest alone: ticks for 64 KiB; 0: not known */
     struct trma_move_ways ways;    /* alone, or else jointly */
+    atomic_uint news;              /* (move_watch.h) as of the last copy */
 };
 
 static uint64_t ticks(void) {
@@ -107,9 +109,20 @@ static void note_alone(struct class *class, uint64_t taken, size_t size) {
     set_tried(class, is_slow || !trma_move_ways_is_sure_of_usual(&class->ways));
 }
 
+/* Where lines are sooner to be had than they were, the other way may have come to be the faster one. */
+static void heed_news(struct class *class) {
+    const unsigned news = trma_move_watch_news();
+
+    if (trma_move_hint_get(&class->news) != news) {
+        trma_move_hint_set(&class->news, news);
+        trma_move_ways_look_soon(&class->ways);
+    }
+}
+
 /* By the way that takes less. */
 static uint64_t copy_some(const struct trma_move_joint *copy) {
     struct class *class = class_of(copy->size, copy->is_put);
+    heed_news(class);
     const bool is_joint = trma_move_ways_begin(&class->ways);
     const uint64_t begin = ticks();
     uint64_t blocks = 0;

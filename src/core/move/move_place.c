@@ -9,9 +9,10 @@
 struct trma_move_place {
     atomic_uintptr_t to;
     atomic_uintptr_t from;
-    atomic_bool is_long;        /* the last run was */
-    struct trma_move_ways ways; /* through the cache, or else past it */
-    atomic_uint used;           /* the number of the last run that began here */
+    atomic_bool is_long;          /* the last run was */
+    struct trma_move_ways ways;   /* through the cache, or else past it */
+    struct trma_move_watch watch; /* of those that go past it because that took less */
+    atomic_uint used;             /* the number of the last run that began here */
 };
 
 /* Grows with every run that begins; wraps around. */
@@ -68,6 +69,7 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
         atomic_store_explicit(&place->from, from, memory_order_relaxed);
         atomic_store_explicit(&place->is_long, false, memory_order_relaxed);
         trma_move_ways_reset(&place->ways);
+        trma_move_watch_reset(&place->watch);
         note_use(place);
     }
     return place;
@@ -80,6 +82,18 @@ static bool is_long_one(const struct trma_move_place *place) {
 bool trma_move_place_begin(struct trma_move_place *place) {
     note_use(place);
     return is_long_one(place) || trma_move_ways_begin(&place->ways);
+}
+
+enum trma_move_watch_look trma_move_place_watch(struct trma_move_place *place) {
+    const bool was_chosen = !is_long_one(place) && trma_move_ways_has_chosen_other(&place->ways);
+
+    return was_chosen ? trma_move_watch_take(&place->watch) : TRMA_MOVE_WATCH_NOTHING;
+}
+
+void trma_move_place_note_watched(struct trma_move_place *place, uint64_t ticks) {
+    if (trma_move_watch_note(&place->watch, ticks)) {
+        trma_move_ways_look_soon(&place->ways);
+    }
 }
 
 uint64_t trma_move_place_usual_below(const struct trma_move_place *place) {

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "move_watch.h"
+
 /*
  * What runs of copies (move_stream.h) between the same two places took, by either way: through the caches or
  * past the last one. How much of a shared cache a process has is what its neighbours leave, and whether
@@ -42,6 +44,11 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from);
 
 /* Begins a run: true when it should go past the cache. */
 bool trma_move_place_begin(struct trma_move_place *place);
+
+/* Of a run that begins there and goes past the cache: what is to be done with its first bytes if they are put
+ * (move_watch.h); and what they took. */
+enum trma_move_watch_look trma_move_place_watch(struct trma_move_place *place);
+void trma_move_place_note_watched(struct trma_move_place *place, uint64_t ticks);
 
 /*
  * Pieces of the run under way that take less than so many ticks for 64 KiB are usual: four times what runs by

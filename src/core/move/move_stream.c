@@ -92,17 +92,22 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
         return (struct trma_move_stream){.is_past = false, .is_timed = false};
     }
     size_t length = atomic_load_explicit(&run.length, memory_order_relaxed);
+    struct trma_move_place *begins = NULL;
     if (are_at(&run.next, to_begin, from_begin)) {
         length += size;
     } else {
         end_run(length, least);
         begin_run(to_begin, from_begin, least);
         length = size;
+        begins = atomic_load_explicit(&run.is_past, memory_order_relaxed)
+                     ? atomic_load_explicit(&run.place, memory_order_relaxed)
+                     : NULL;
     }
     go_on_at(to_begin + size, from_begin + size, length);
     return (struct trma_move_stream){
         .is_past = length >= least || atomic_load_explicit(&run.is_past, memory_order_relaxed),
         .is_timed = atomic_load_explicit(&run.place, memory_order_relaxed) != NULL,
+        .begins = begins,
     };
 }
 

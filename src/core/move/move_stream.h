@@ -18,10 +18,14 @@
  */
 enum { TRMA_MOVE_STREAM_EIGHTHS = 3 }; /* of the last cache, that one side of a run takes at least */
 
+struct trma_move_place;
+
 /* How the next copy is to be made. */
 struct trma_move_stream {
     bool is_past;  /* past the last cache */
     bool is_timed; /* what it takes is to be told to trma_move_stream_note */
+    /* Where a run begins with it that goes past the cache, and that has begun there before; else NULL. */
+    struct trma_move_place *begins;
 };
 
 /*
@@ -46,7 +50,7 @@ bool trma_move_stream_goes_on(const void *to, const void *from, size_t size);
  */
 void trma_move_stream_pass(const void *to, const void *from, size_t size);
 
-/* The copy that was taken last, of `size` bytes, took `ticks` of any one clock. */
+/* The copy that was taken last, or that of its last `size` bytes, took `ticks` of any one clock. */
 void trma_move_stream_note(uint64_t ticks, size_t size);
 
 #endif

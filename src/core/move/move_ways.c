@@ -102,6 +102,14 @@ bool trma_move_ways_begin(struct trma_move_ways *ways) {
     return way == OTHER;
 }
 
+void trma_move_ways_look_soon(struct trma_move_ways *ways) {
+    trma_move_hint_set(&ways->left, 0);
+}
+
+bool trma_move_ways_has_chosen_other(const struct trma_move_ways *ways) {
+    return trma_move_hint_get(&ways->chosen) == OTHER;
+}
+
 uint64_t trma_move_ways_pace(const struct trma_move_ways *ways) {
     return trma_move_hint_get(&ways->pace[trma_move_hint_get(&ways->way)]);
 }

@@ -62,6 +62,12 @@ bool trma_move_ways_begin(struct trma_move_ways *ways);
  * not known, or when another way was taken than begin said. */
 void trma_move_ways_end(struct trma_move_ways *ways, uint64_t ticks, size_t bytes);
 
+/* The next time that is not one of a look is the first one of a look. */
+void trma_move_ways_look_soon(struct trma_move_ways *ways);
+
+/* Whether it goes the other way as a rule, because that takes less. */
+bool trma_move_ways_has_chosen_other(const struct trma_move_ways *ways);
+
 /* What its way takes as a rule, in ticks for 64 KiB; 0 where that is not known. */
 uint64_t trma_move_ways_pace(const struct trma_move_ways *ways);
 

@@ -132,20 +132,20 @@ enum { PIECE = (2 << 20) + 7, MARGIN = 70 }; /* of a run */
 
 /* Each piece at its place, and nothing beside, wherever lines begin; again and again, since a run that is
  * known may be copied otherwise. */
-static void check_run(size_t pieces) {
-    const size_t room = pieces * PIECE + (size_t)2 * MARGIN;
+static void check_run(size_t pieces, size_t piece) {
+    const size_t room = pieces * piece + (size_t)2 * MARGIN;
     unsigned char *from = make_numbered(room);
     unsigned char *to = make_numbered(room);
     for (int time = 0; time < 10; time++) {
         const size_t begin = time % 4 < 2 ? 1 : MARGIN;
         memset(to, GUARD, room);
         for (size_t i = 0; i < pieces; i++) {
-            (time % 2 ? trma_move_fetch_bytes : trma_move_copy_bytes)(to + begin + i * PIECE,
-                                                                      from + begin + i * PIECE, PIECE);
-            assert_int_equal(to[begin + (i + 1) * PIECE], GUARD);
+            (time % 2 ? trma_move_fetch_bytes : trma_move_copy_bytes)(to + begin + i * piece,
+                                                                      from + begin + i * piece, piece);
+            assert_int_equal(to[begin + (i + 1) * piece], GUARD);
         }
         assert_int_equal(to[begin - 1], GUARD);
-        assert_memory_equal(to + begin, from + begin, pieces * PIECE);
+        assert_memory_equal(to + begin, from + begin, pieces * piece);
     }
     free(from);
     free(to);
@@ -155,13 +155,24 @@ static void check_run(size_t pieces) {
 static void runs_are_copied(void **state) {
     (void)state;
     /* More than a run takes to be long: half of the cache. */
-    check_run(trma_node_cache_bytes() / 2 / PIECE + 2);
+    check_run(trma_node_cache_bytes() / 2 / PIECE + 2, PIECE);
 }
 
 /* Such as go either way, as it takes less. */
 static void shorter_runs_are_copied(void **state) {
     (void)state;
-    check_run(2);
+    check_run(2, PIECE);
+}
+
+/* Also of pieces that go by string instructions, if they are quick there, and of those around. */
+static void known_runs_are_copied(void **state) {
+    const size_t sizes[] = {TRMA_MOVE_STRING_LEAST - 1, TRMA_MOVE_STRING_LEAST, TRMA_MOVE_STRING_LEAST + 77,
+                            TRMA_MOVE_STRING_LESS_THAN - 1, TRMA_MOVE_STRING_LESS_THAN};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        check_run(TRMA_MOVE_PLACE_LEAST / sizes[i] + 2, sizes[i]);
+    }
 }
 
 /* Of a run that goes past the caches the first bytes go through them now and then. */
@@ -395,6 +406,7 @@ int main(void) {
         cmocka_unit_test(runs_are_copied),
         cmocka_unit_test(shorter_runs_are_copied),
         cmocka_unit_test(watched_runs_are_copied),
+        cmocka_unit_test(known_runs_are_copied),
         cmocka_unit_test(large_sides_that_overlap_are_moved),
         cmocka_unit_test(pieces_go_on),
         cmocka_unit_test(a_run_may_come_to_overlap),

@@ -329,6 +329,84 @@ static void test_runs_are_timed(void **state) {
     assert_true(trma_move_stream_take((const void *)here, (const void *)(here / 2), PIECE, 64 << 20).is_past);
 }
 
+/* Of short pieces of a known run through the cache one of so many is timed, from the first one on, of a run
+ * past it each; the others are made in short. */
+static void test_some_pieces_are_timed(void **state) {
+    enum { PIECE = TRMA_MOVE_STREAM_SHORT / 2, PIECES = TRMA_MOVE_PLACE_LEAST / PIECE };
+    const size_t to = 220 * (size_t)FAR_AWAY;
+    unsigned past = 0;
+
+    (void)state;
+    (void)timed_of(to, PIECES, PIECE);
+    for (int time = 0; time < 20; time++) {
+        bool is_past = false;
+        for (size_t i = 0; i < PIECES; i++) {
+            const void *target = (const void *)(to + i * PIECE);
+            const void *origin = (const void *)(to / 2 + i * PIECE);
+            const bool goes_on = trma_move_stream_goes_on(target, origin, PIECE);
+            assert_int_equal(goes_on, !is_past && i % TRMA_MOVE_STREAM_EVERY > 0);
+            if (!goes_on) {
+                const struct trma_move_stream stream = trma_move_stream_take(target, origin, PIECE, 64 << 20);
+                assert_true(stream.is_known && stream.is_timed);
+                assert_true(i == 0 || stream.is_past == is_past);
+                is_past = stream.is_past;
+                trma_move_stream_note(is_past ? SLOW : far_slower, PIECE);
+            }
+            assert_true(trma_move_stream_is_known());
+        }
+        past += is_past;
+    }
+    assert_in_range(past, 10, 20 - SETTLING + 1); /* those that were timed have counted */
+    /* Where they are not made in short, they are not timed either. */
+    const size_t other = 230 * (size_t)FAR_AWAY;
+    (void)timed_of(other, PIECES, PIECE);
+    for (size_t i = 0; i < PIECES; i++) {
+        const struct trma_move_stream stream = trma_move_stream_take(
+            (const void *)(other + i * PIECE), (const void *)(other / 2 + i * PIECE), PIECE, 64 << 20);
+        assert_true(stream.is_known && !stream.is_past);
+        assert_int_equal(stream.is_timed, i % TRMA_MOVE_STREAM_EVERY == 0);
+    }
+}
+
+/* No piece of a known run that has grown too long for the cache is made in short. */
+static void test_a_known_run_grows_long(void **state) {
+    enum {
+        PIECE = TRMA_MOVE_STREAM_SHORT - 64,
+        CACHE = 52 * PIECE,
+        BELOW = 19 /* pieces, of three eighths of that */
+    };
+    const size_t to = 250 * (size_t)FAR_AWAY;
+
+    (void)state;
+    (void)timed_of(to, BELOW, PIECE);
+    for (size_t i = 0; i < 2 * (size_t)BELOW; i++) {
+        const void *target = (const void *)(to + i * PIECE);
+        const void *origin = (const void *)(to / 2 + i * PIECE);
+        if (trma_move_stream_goes_on(target, origin, PIECE)) {
+            assert_in_range(i, 1, BELOW - 1);
+        } else {
+            assert_int_equal(trma_move_stream_take(target, origin, PIECE, CACHE).is_past, i >= BELOW);
+        }
+    }
+}
+
+/* What begins like a known run and ends before it is long enough says nothing, whatever its timed pieces
+ * stand for. */
+static void test_a_run_that_ends_early(void **state) {
+    enum { PIECE = 60000, EARLY = 33, TIMED = 1 + (EARLY - 1) / TRMA_MOVE_STREAM_EVERY, TIMES = 20 };
+    const size_t to = 240 * (size_t)FAR_AWAY;
+
+    (void)state;
+    (void)timed_of(to, EARLY + 2, PIECE);
+    for (int time = 0; time < TIMES; time++) {
+        assert_int_equal(timed_of(to, EARLY, PIECE), TIMED);
+        assert_false(trma_move_stream_take((const void *)1, (const void *)1, 1, 64 << 20).is_past);
+    }
+    const struct trma_move_stream stream =
+        trma_move_stream_take((const void *)to, (const void *)(to / 2), PIECE, 64 << 20);
+    assert_true(stream.is_known && !stream.is_past);
+}
+
 /* Runs of which each piece takes the ticks of its way, but the `odd` one, which takes a hundred times as
  * long: how many went past the cache. */
 static unsigned past_of_pieces(size_t to, unsigned runs, uint64_t through, uint64_t past, unsigned odd) {
@@ -443,17 +521,30 @@ static void test_where_a_run_begins(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_known),        cmocka_unit_test(test_what_is_kept),
-        cmocka_unit_test(test_both_are_tried),       cmocka_unit_test(test_looks_grow_apart),
-        cmocka_unit_test(test_a_cold_beginning),     cmocka_unit_test(test_a_change_is_not_measured),
-        cmocka_unit_test(test_the_faster_one_wins),  cmocka_unit_test(test_the_machine_changes),
-        cmocka_unit_test(test_a_single_slow_run),    cmocka_unit_test(test_runs_are_timed),
-        cmocka_unit_test(test_several_are_kept),     cmocka_unit_test(test_by_the_next_look),
-        cmocka_unit_test(test_a_long_one),           cmocka_unit_test(test_a_short_one),
-        cmocka_unit_test(test_pieces_that_waited),   cmocka_unit_test(test_a_neighbour_comes_and_goes),
-        cmocka_unit_test(test_a_look_by_chance),     cmocka_unit_test(test_slow_again),
-        cmocka_unit_test(test_the_first_bytes_tell), cmocka_unit_test(test_what_is_not_watched),
+        cmocka_unit_test(test_what_is_known),
+        cmocka_unit_test(test_what_is_kept),
+        cmocka_unit_test(test_both_are_tried),
+        cmocka_unit_test(test_looks_grow_apart),
+        cmocka_unit_test(test_a_cold_beginning),
+        cmocka_unit_test(test_a_change_is_not_measured),
+        cmocka_unit_test(test_the_faster_one_wins),
+        cmocka_unit_test(test_the_machine_changes),
+        cmocka_unit_test(test_a_single_slow_run),
+        cmocka_unit_test(test_runs_are_timed),
+        cmocka_unit_test(test_several_are_kept),
+        cmocka_unit_test(test_by_the_next_look),
+        cmocka_unit_test(test_a_long_one),
+        cmocka_unit_test(test_a_short_one),
+        cmocka_unit_test(test_pieces_that_waited),
+        cmocka_unit_test(test_a_neighbour_comes_and_goes),
+        cmocka_unit_test(test_a_look_by_chance),
+        cmocka_unit_test(test_slow_again),
+        cmocka_unit_test(test_the_first_bytes_tell),
+        cmocka_unit_test(test_what_is_not_watched),
         cmocka_unit_test(test_where_a_run_begins),
+        cmocka_unit_test(test_some_pieces_are_timed),
+        cmocka_unit_test(test_a_run_that_ends_early),
+        cmocka_unit_test(test_a_known_run_grows_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,9 @@ typedef void copier(void *to, const void *from, size_t size);
 
 size_t trma_move_library_most = TRMA_MOVE_FIRST_CACHE;
 
+/* Whether pieces of known runs go by string instructions, see move_bytes.h. */
+static bool has_quick_strings;
+
 static void copy_by_library(void *to, const void *from, size_t size) {
     memmove(to, from, size);
 }
@@ -102,6 +105,7 @@ __attribute__((constructor)) static void choose_library_most(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_is("amdfam19h") && __builtin_cpu_supports("avx2")) {
         trma_move_library_most = TRMA_MOVE_MIDDLE_MORE_THAN;
+        has_quick_strings = __builtin_cpu_supports("avx512f"); /* Zen 4; Zen 3 has none of these */
     }
 }
 
@@ -146,6 +150,10 @@ static uint64_t ticks(void) {
     return __rdtsc();
 }
 #else
+static void copy_by_string(void *to, const void *from, size_t size) {
+    memcpy(to, from, size);
+}
+
 static void copy_past_caches(void *to, const void *from, size_t size) {
     memcpy(to, from, size);
 }
@@ -317,6 +325,29 @@ static size_t put_watched(struct trma_move_place *place, void *to, const void *f
     return bytes;
 }
 
+static void copy_onward(void *to, const void *from, size_t size) {
+    trma_move_turn_went_on();
+    copy_onward_by_32(to, from, size);
+}
+
+/* Whether a piece of a known run goes by string instructions. */
+static bool is_by_string(const void *to, const void *from, size_t size) {
+    const uintptr_t behind = ((uintptr_t)to - (uintptr_t)from) % 4096;
+
+    return has_quick_strings && size >= TRMA_MOVE_STRING_LEAST && size < TRMA_MOVE_STRING_LESS_THAN &&
+           (behind == 0 || behind >= TRMA_MOVE_STRING_BEHIND_LEAST);
+}
+
+/* A piece that goes on with a known run. */
+static void copy_known(void *to, const void *from, size_t size) {
+    if (is_by_string(to, from, size)) {
+        trma_move_turn_went_on();
+        copy_by_string(to, from, size);
+    } else {
+        copy_onward(to, from, size);
+    }
+}
+
 /* Through the caches, or as its run goes (move_stream.h). */
 static void copy_long(void *to, const void *from, size_t size, copier *copy_last, bool is_put) {
     if (trma_move_overlap(to, from, size)) {
@@ -324,33 +355,34 @@ static void copy_long(void *to, const void *from, size_t size, copier *copy_last
         return;
     }
     const struct trma_move_stream stream = take_stream(to, from, size);
-    if (is_put && !stream.is_past && !stream.is_timed && size < TRMA_MOVE_CONTEST_LESS_THAN) {
+    if (is_put && !stream.is_past && !stream.is_known && size < TRMA_MOVE_CONTEST_LESS_THAN) {
         put_contested(to, from, size);
         return;
     }
     const size_t done = is_put && stream.begins ? put_watched(stream.begins, to, from, size) : 0;
     const uint64_t begin = stream.is_timed ? ticks() : 0;
-    copy_one_way(stream.is_past, (char *)to + done, (const char *)from + done, size - done, copy_last);
+    if (stream.is_known && !stream.is_past && is_by_string(to, from, size)) {
+        copy_known(to, from, size);
+    } else {
+        copy_one_way(stream.is_past, (char *)to + done, (const char *)from + done, size - done, copy_last);
+    }
     if (stream.is_timed) {
         trma_move_stream_note(ticks() - begin, size - done);
     }
 }
 
-/* Whether it goes on with a run as plain as most are; such copies go onward, as their runs do. */
+/* Whether it goes on with a run, and is as plain as most are; such copies go onward, as their runs do. */
 static bool goes_on(const void *to, const void *from, size_t size) {
     return trma_move_goes_there_and_back() && size < TRMA_MOVE_CONTEST_LESS_THAN &&
            !trma_move_overlap(to, from, size) && trma_move_stream_goes_on(to, from, size);
-}
-
-static void copy_onward(void *to, const void *from, size_t size) {
-    trma_move_turn_went_on();
-    copy_onward_by_32(to, from, size);
 }
 
 void trma_move_copy_long(void *to, const void *from, size_t size) {
     if (size > TRMA_MOVE_MIDDLE_MOST) {
         if (!goes_on(to, from, size)) {
             copy_long(to, from, size, choose_for(size), true);
+        } else if (trma_move_stream_is_known()) {
+            copy_known(to, from, size);
         } else if (trma_move_contest_pass((uintptr_t)to)) {
             copy_onward(to, from, size);
         } else {
@@ -376,7 +408,7 @@ static void copy_ended_by_vectors(void *to, const void *from, size_t size) {
 
 void trma_move_fetch_long(void *to, const void *from, size_t size) {
     if (goes_on(to, from, size)) {
-        copy_onward(to, from, size);
+        (trma_move_stream_is_known() ? copy_known : copy_onward)(to, from, size);
     } else {
         copy_long(to, from, size, copy_ended_by_vectors, false);
     }

@@ -41,6 +41,11 @@ static void put_at(struct sides *sides, uintptr_t to, uintptr_t from) {
     atomic_store_explicit(&sides->from, from, memory_order_relaxed);
 }
 
+/* How many copies of that size a timed one stands for. */
+static unsigned stands_for(size_t size) {
+    return size < TRMA_MOVE_STREAM_SHORT ? TRMA_MOVE_STREAM_EVERY : 1;
+}
+
 /* The run has come to be so long, and goes on there. */
 static void go_on_at(uintptr_t to, uintptr_t from, size_t length) {
     put_at(&run.next, to, from);
@@ -56,15 +61,17 @@ static void end_run(size_t length, size_t least) {
                                       atomic_load_explicit(&run.begin.from, memory_order_relaxed));
     }
     if (place) {
-        const size_t bytes = atomic_load_explicit(&run.all.bytes, memory_order_relaxed);
-        const size_t usual_bytes = atomic_load_explicit(&run.usual.bytes, memory_order_relaxed);
+        const size_t all = atomic_load_explicit(&run.all.bytes, memory_order_relaxed);
+        const size_t usual = atomic_load_explicit(&run.usual.bytes, memory_order_relaxed);
         /* Where others use the core too, a piece now and then waits for its turn. */
-        const bool is_usual = usual_bytes > bytes / 2;
+        const bool is_usual = usual > all / 2;
+        const uint64_t ticks =
+            atomic_load_explicit(is_usual ? &run.usual.ticks : &run.all.ticks, memory_order_relaxed);
 
-        trma_move_place_end(
-            place, is_long,
-            atomic_load_explicit(is_usual ? &run.usual.ticks : &run.all.ticks, memory_order_relaxed),
-            is_usual ? usual_bytes : bytes);
+        trma_move_place_end(place, is_long, ticks,
+                            length < TRMA_MOVE_PLACE_LEAST ? 0
+                            : is_usual                     ? usual
+                                                           : all);
     }
 }
 
@@ -81,6 +88,10 @@ static void begin_run(uintptr_t to, uintptr_t from, size_t least) {
     atomic_store_explicit(&run.all.bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&run.usual.ticks, 0, memory_order_relaxed);
     atomic_store_explicit(&run.usual.bytes, 0, memory_order_relaxed);
+}
+
+bool trma_move_stream_is_known(void) {
+    return atomic_load_explicit(&run.place, memory_order_relaxed) != NULL;
 }
 
 struct trma_move_stream trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache) {
@@ -104,9 +115,17 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
                      : NULL;
     }
     go_on_at(to_begin + size, from_begin + size, length);
+    const bool is_past = length >= least || atomic_load_explicit(&run.is_past, memory_order_relaxed);
+    const bool is_known = trma_move_stream_is_known();
+    const bool is_timed = is_known && length >= atomic_load_explicit(&run.plain_below, memory_order_relaxed);
+    if (is_timed && !is_past) {
+        const size_t next = length + stands_for(size) * size;
+        atomic_store_explicit(&run.plain_below, next < least ? next : least, memory_order_relaxed);
+    }
     return (struct trma_move_stream){
-        .is_past = length >= least || atomic_load_explicit(&run.is_past, memory_order_relaxed),
-        .is_timed = atomic_load_explicit(&run.place, memory_order_relaxed) != NULL,
+        .is_past = is_past,
+        .is_known = is_known,
+        .is_timed = is_timed,
         .begins = begins,
     };
 }
@@ -140,9 +159,10 @@ static void add(_Atomic uint64_t *ticks, atomic_size_t *bytes, uint64_t more_tic
 
 void trma_move_stream_note(uint64_t ticks, size_t size) {
     const uint64_t usual_below = atomic_load_explicit(&run.usual_below, memory_order_relaxed);
+    const unsigned each = stands_for(size);
 
-    add(&run.all.ticks, &run.all.bytes, ticks, size);
+    add(&run.all.ticks, &run.all.bytes, each * ticks, each * size);
     if (usual_below == 0 || ticks * (64 << 10) / size < usual_below) {
-        add(&run.usual.ticks, &run.usual.bytes, ticks, size);
+        add(&run.usual.ticks, &run.usual.bytes, each * ticks, each * size);
     }
 }

@@ -16,14 +16,21 @@
  * what reads them then finds nothing there (7.6 and 9.0): who puts something wants it to be read. 12 MiB is
  * where neither wins by the reading. Of shorter runs it is measured which way takes less (move_place.h).
  */
-enum { TRMA_MOVE_STREAM_EIGHTHS = 3 }; /* of the last cache, that one side of a run takes at least */
+enum {
+    TRMA_MOVE_STREAM_EIGHTHS = 3, /* of the last cache, that one side of a run takes at least */
+    /* Of a known run through the caches one copy of so many is timed, if they are less than so many bytes:
+     * to look at the clock and to note what was seen takes as long as the rest of what surrounds a copy. */
+    TRMA_MOVE_STREAM_EVERY = 4,
+    TRMA_MOVE_STREAM_SHORT = 128 << 10
+};
 
 struct trma_move_place;
 
 /* How the next copy is to be made. */
 struct trma_move_stream {
     bool is_past;  /* past the last cache */
-    bool is_timed; /* what it takes is to be told to trma_move_stream_note */
+    bool is_known; /* as runs that begin where its run does take less (move_place.h) */
+    bool is_timed; /* of these: what it takes is to be told to trma_move_stream_note */
     /* Where a run begins with it that goes past the cache, and that has begun there before; else NULL. */
     struct trma_move_place *begins;
 };
@@ -37,9 +44,12 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
 
 /*
  * The same in short, for most copies but the first one of a run: true, and noted, when it goes on with a run
- * of which nothing is past the cache or timed. False, and nothing is noted, for all others.
+ * and is neither past the cache nor timed. False, and nothing is noted, for all others.
  */
 bool trma_move_stream_goes_on(const void *to, const void *from, size_t size);
+
+/* Whether the run under way is a known one, see above. */
+bool trma_move_stream_is_known(void);
 
 /*
  * A copy that is made jointly (move_joint.h), and neither past the cache nor timed. A run that it goes on

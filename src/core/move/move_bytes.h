@@ -69,7 +69,7 @@ enum {
 extern TRMA_HIDDEN size_t trma_move_library_most;
 
 /*
- * Pieces of runs that are known (move_stream.h) lie in the last cache. Those of the sizes from LEAST on and
+ * Of pieces of runs that are known (move_stream.h), of 2 MiB and more, those of the sizes from LEAST on and
  * less than LESS_THAN go by string instructions on Zen 4, where the distance of the two sides modulo 4 KiB is
  * not one that makes those slow (1 to 31, see above). Measured (bench-rate in turns, Open MPI, four launches,
  * bursts of 32 times 64 KiB, us): 46.1 and 45.5 instead of 47.1 by vectors, Open MPI alone 46.2 and 45.8; of

@@ -27,7 +27,7 @@
  */
 enum {
     TRMA_MOVE_WATCH_BYTES = 32 << 10, /* of a run */
-    /* Runs until the next one is watched. Of those of the table, far, it takes 1 of 100. */
+    /* Runs until the next one is watched. Of those of the table, far, it takes 1 of 100 (computed). */
     TRMA_MOVE_WATCH_EVERY = 16,
     TRMA_MOVE_WATCH_TIMES = 2, /* as quick as before, at least */
     TRMA_MOVE_WATCH_SURE = 2   /* so quick, one after the other */

@@ -9,7 +9,7 @@
 #include "move/move_stream.h"
 #include "move/move_watch.h"
 
-/* Short ones among the copies that a target may do a part of: when they are tried jointly, and when not. */
+/* Copies that a target may do a part of: when they are tried jointly, and when not. */
 
 enum { SIZE = TRMA_JOINT_LEAST, ENOUGH = 5 * TRMA_MOVE_JOINT_EVERY, FAR_LARGER = 1 << 30 };
 
@@ -32,7 +32,7 @@ static char *shared_memory(void) {
     static char *memory;
 
     if (!memory) {
-        memory = mmap(NULL, TRMA_MOVE_JOINT_SHORT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        memory = mmap(NULL, TRMA_MOVE_JOINT_LARGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         assert_ptr_not_equal(memory, MAP_FAILED);
     }
     return memory;
@@ -42,79 +42,79 @@ static char *shared_memory(void) {
 static void come_near(int number) {
     (void)number;
     take_time();
-    CHECK(mprotect(shared_memory(), TRMA_MOVE_JOINT_SHORT, PROT_READ | PROT_WRITE) == 0);
+    CHECK(mprotect(shared_memory(), TRMA_MOVE_JOINT_LARGE, PROT_READ | PROT_WRITE) == 0);
 }
 
 /* What an origin's copies have come to. */
-struct shorts {
+struct copies {
     struct trma_move_joint copy;
     unsigned alone; /* not even timed */
     unsigned others;
     uint64_t helped;
 };
 
-static struct shorts shorts_of(struct actor *actor, char *memory, bool is_put) {
-    return (struct shorts){.copy = {.own = &actor->team->help,
+static struct copies copies_of(struct actor *actor, char *memory, bool is_put) {
+    return (struct copies){.copy = {.own = &actor->team->help,
                                     .words = &actor->team->blocks[TARGET]->help,
                                     .peer = actor->team->peers[TARGET],
                                     .mapped = memory,
                                     .place = (uintptr_t)memory,
-                                    .local = malloc(TRMA_MOVE_JOINT_SHORT),
+                                    .local = malloc(TRMA_MOVE_JOINT_LARGE),
                                     .size = SIZE,
                                     .is_put = is_put}};
 }
 
 /* One, as windows make them. */
-static void copy_short(struct shorts *shorts, bool is_far) {
-    const struct trma_move_joint *copy = &shorts->copy;
+static void copy_one(struct copies *copies, bool is_far) {
+    const struct trma_move_joint *copy = &copies->copy;
     char *to = copy->is_put ? copy->mapped : copy->local;
     char *from = copy->is_put ? copy->local : copy->mapped;
-    const int seed = (int)(shorts->alone + shorts->others) % 256;
+    const int seed = (int)(copies->alone + copies->others) % 256;
 
-    memset(from, seed, SIZE);
-    from[SIZE / 2]++;
-    memset(to, seed + 2, SIZE);
+    memset(from, seed, copy->size);
+    from[copy->size / 2]++;
+    memset(to, seed + 2, copy->size);
     if (is_far) {
-        CHECK(mprotect(copy->mapped, TRMA_MOVE_JOINT_SHORT, PROT_NONE) == 0);
+        CHECK(mprotect(copy->mapped, TRMA_MOVE_JOINT_LARGE, PROT_NONE) == 0);
     }
-    if (trma_move_joint_is_alone(SIZE, copy->is_put)) {
-        shorts->alone++;
-        memcpy(to, from, SIZE);
+    if (trma_move_joint_is_alone(copy->size, copy->is_put)) {
+        copies->alone++;
+        memcpy(to, from, copy->size);
     } else {
         (void)trma_move_stream_take(to - 1, from - 1, 1, FAR_LARGER);
         const uint64_t blocks = trma_move_joint(copy);
-        shorts->others++;
-        shorts->helped += blocks;
+        copies->others++;
+        copies->helped += blocks;
         /* The run that it was a part of has not ended. */
-        CHECK(blocks == 0 || trma_move_stream_goes_on(to + SIZE, from + SIZE, 1));
+        CHECK(blocks == 0 || trma_move_stream_goes_on(to + copy->size, from + copy->size, 1));
     }
-    CHECK(memcmp(to, from, SIZE) == 0);
+    CHECK(memcmp(to, from, copy->size) == 0);
 }
 
-static void copy_short_until_timed(struct shorts *shorts, bool is_far) {
-    for (const unsigned others = shorts->others; shorts->others == others;) {
-        copy_short(shorts, is_far);
+static void copy_until_timed(struct copies *copies, bool is_far) {
+    for (const unsigned others = copies->others; copies->others == others;) {
+        copy_one(copies, is_far);
     }
 }
 
 /* Whether they are made alone after so many slow ones, of those that are timed, in a row. */
-static bool is_alone_after(struct shorts *shorts, int slow) {
-    copy_short_until_timed(shorts, false);
+static bool is_alone_after(struct copies *copies, int slow) {
+    copy_until_timed(copies, false);
     for (int i = 0; i < slow; i++) {
-        copy_short_until_timed(shorts, true);
+        copy_until_timed(copies, true);
     }
-    const unsigned alone = shorts->alone;
-    copy_short(shorts, false);
-    return shorts->alone > alone;
+    const unsigned alone = copies->alone;
+    copy_one(copies, false);
+    return copies->alone > alone;
 }
 
 /* One that was to be quick can be slow by chance, and then counts as well: so that it happens in one of some
  * attempts is enough. */
-static bool can_be_alone_after(struct shorts *shorts, int slow) {
+static bool can_be_alone_after(struct copies *copies, int slow) {
     enum { ATTEMPTS = 100 };
 
     for (int i = 0; i < ATTEMPTS; i++) {
-        if (is_alone_after(shorts, slow)) {
+        if (is_alone_after(copies, slow)) {
             return true;
         }
     }
@@ -146,30 +146,30 @@ static void play_slow_target(struct actor *actor) {
     const struct sigaction action = {.sa_handler = come_near};
     CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
     actor->team->help.is_crowded = false; /* the cores of this machine are not what is tested */
-    struct shorts puts = shorts_of(actor, memory, true);
+    struct copies puts = copies_of(actor, memory, true);
     scene_await(actor->scene, PLACE, 1);
     while (puts.helped == 0) {
-        copy_short(&puts, false);
+        copy_one(&puts, false);
         CHECK(puts.alone == 0);
     }
     while (puts.alone < ENOUGH) {
-        copy_short(&puts, false);
+        copy_one(&puts, false);
     }
     /* Of so many in a row one is timed. */
     const unsigned others = puts.others;
     for (int i = 0; i < TRMA_MOVE_JOINT_EVERY; i++) {
-        copy_short(&puts, false);
+        copy_one(&puts, false);
     }
     CHECK(puts.others > others);
     CHECK(can_be_alone_after(&puts, TRMA_MOVE_JOINT_IN_A_ROW - 1));
     CHECK(!can_be_alone_after(&puts, TRMA_MOVE_JOINT_IN_A_ROW));
     /* That the next puts are not timed says nothing of gets. */
-    copy_short_until_timed(&puts, false);
-    struct shorts gets = shorts_of(actor, memory, false);
-    copy_short(&gets, false);
+    copy_until_timed(&puts, false);
+    struct copies gets = copies_of(actor, memory, false);
+    copy_one(&gets, false);
     CHECK(gets.others == 1);
     for (const uint64_t helped = puts.helped; puts.helped == helped;) {
-        copy_short(&puts, true);
+        copy_one(&puts, true);
     }
     free(puts.copy.local);
     free(gets.copy.local);
@@ -182,19 +182,61 @@ static void test_slow_target(void **state) {
     play_run(2, play_slow_target);
 }
 
+/* Those that are neither short nor large: mostly made alone once that is known to be faster, but whatever
+ * that takes; tried again when it has become slower. */
+static void play_middle_ones(struct actor *actor) {
+    if (actor->me == TARGET) {
+        attend_slowly(actor);
+        return;
+    }
+    const struct sigaction action = {.sa_handler = come_near};
+    CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+    actor->team->help.is_crowded = false;
+    struct copies puts = copies_of(actor, shared_memory(), true);
+    puts.copy.size = TRMA_MOVE_JOINT_SHORT;
+    scene_await(actor->scene, PLACE, 1);
+    while (puts.helped == 0) {
+        copy_one(&puts, false);
+        CHECK(puts.alone == 0);
+    }
+    while (puts.alone < ENOUGH) {
+        copy_one(&puts, false);
+    }
+    const unsigned others = puts.others;
+    for (int i = 0; i < TRMA_MOVE_JOINT_EVERY; i++) {
+        copy_one(&puts, false);
+    }
+    CHECK(puts.others > others);
+    for (const uint64_t helped = puts.helped; puts.helped == helped;) {
+        copy_one(&puts, true);
+    }
+    /* While it is looked at, that way is taken by all. */
+    const unsigned alone = puts.alone;
+    copy_one(&puts, true);
+    CHECK(puts.alone == alone);
+    free(puts.copy.local);
+    scene_set(actor->scene, FINISHED, 1);
+}
+
+static void test_middle_ones(void **state) {
+    (void)state;
+    (void)shared_memory();
+    play_run(2, play_middle_ones);
+}
+
 /* Nobody to ask: most are not even timed. */
 static void play_no_joint_copies(struct actor *actor) {
     if (actor->me == TARGET) {
         return;
     }
     actor->team->help.copy = NULL;
-    struct shorts gets = shorts_of(actor, shared_memory(), false);
+    struct copies gets = copies_of(actor, shared_memory(), false);
     while (gets.alone < ENOUGH) {
-        copy_short(&gets, false);
+        copy_one(&gets, false);
     }
     CHECK(gets.helped == 0);
-    /* Of longer ones all are. */
-    gets.copy.size = TRMA_MOVE_JOINT_SHORT;
+    /* Of large ones all are. */
+    gets.copy.size = TRMA_MOVE_JOINT_LARGE;
     for (int i = 0; i < ENOUGH; i++) {
         CHECK(!trma_move_joint_is_alone(gets.copy.size, false));
         CHECK(trma_move_joint(&gets.copy) == 0);
@@ -241,7 +283,7 @@ static void play_news(struct actor *actor) {
         return;
     }
     actor->team->help.is_crowded = false;
-    struct shorts puts = shorts_of(actor, memory, true);
+    struct copies puts = copies_of(actor, memory, true);
     puts.copy.size = TRMA_MOVE_JOINT_SHORT;
     scene_await(actor->scene, PLACE, 1);
     unsigned alone = 0; /* one after the other */
@@ -263,6 +305,7 @@ static void test_news(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_target),
+        cmocka_unit_test(test_middle_ones),
         cmocka_unit_test(test_no_joint_copies),
         cmocka_unit_test(test_news),
     };

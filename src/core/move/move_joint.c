@@ -15,13 +15,15 @@
 /* What is known of copies of one direction and size. A copy has driven all else out of the first cache: so in
  * one line. */
 struct class {
-    /* Of short ones: */
-    _Alignas(64) atomic_uint left; /* copies until the next one is timed */
-    atomic_bool is_tried;          /* by both ways; else most are made alone */
-    atomic_uint slow;              /* of the timed ones the last so many were; at most IN_A_ROW */
-    atomic_uint least;             /* the fastest alone: ticks for 64 KiB; 0: not known */
-    struct trma_move_ways ways;    /* alone, or else jointly */
-    atomic_uint news;              /* (move_watch.h) as of the last copy */
+    /* Unless they are large: copies until the next one is timed, and whether all are, by both ways. */
+    _Alignas(64) atomic_uint left;
+    atomic_bool is_tried;
+    /* If they are short: how many of the timed ones were slow last, at most IN_A_ROW; and what the fastest
+     * one took alone, ticks for 64 KiB; 0: not known. */
+    atomic_uint slow;
+    atomic_uint least;
+    struct trma_move_ways ways; /* alone, or else jointly */
+    atomic_uint news;           /* (move_watch.h) as of the last copy */
 };
 
 static uint64_t ticks(void) {
@@ -80,8 +82,8 @@ static struct class *class_of(size_t size, bool is_put) {
     return &classes[is_put][index];
 }
 
-/* Of short ones: whether the next ones are tried by both ways, or else alone, and the next but so many timed.
- */
+/* Of those that are not large: whether the next ones are tried by both ways, or else alone, and the next but
+ * so many timed. */
 static void set_tried(struct class *class, bool is_tried) {
     /* Relaxed: as all hints (move_hint.h). */
     atomic_store_explicit(&class->is_tried, is_tried, memory_order_relaxed);
@@ -139,12 +141,14 @@ static uint64_t copy_some(const struct trma_move_joint *copy) {
         set_tried(class, false); /* who is not there now is not asked all the time */
     } else if (!is_joint && copy->size < TRMA_MOVE_JOINT_SHORT) {
         note_alone(class, taken, copy->size);
+    } else if (copy->size < TRMA_MOVE_JOINT_LARGE) {
+        set_tried(class, is_joint || !trma_move_ways_is_sure_of_usual(&class->ways));
     }
     return blocks;
 }
 
 bool trma_move_joint_is_alone(size_t size, bool is_put) {
-    if (size >= TRMA_MOVE_JOINT_SHORT) {
+    if (size >= TRMA_MOVE_JOINT_LARGE) {
         return false;
     }
     struct class *class = class_of(size, is_put);

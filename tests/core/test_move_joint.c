@@ -135,18 +135,14 @@ static void attend_slowly(struct actor *actor) {
     trma_node_help_end(help);
 }
 
-/* Tried first, then mostly made alone; tried again when they have become slow. */
-static void play_slow_target(struct actor *actor) {
-    char *memory = shared_memory();
-
-    if (actor->me == TARGET) {
-        attend_slowly(actor);
-        return;
-    }
+/* Tried first, then mostly made alone. */
+static struct copies put_until_mostly_alone(struct actor *actor, size_t size) {
     const struct sigaction action = {.sa_handler = come_near};
+    struct copies puts = copies_of(actor, shared_memory(), true);
+
+    puts.copy.size = size;
     CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
     actor->team->help.is_crowded = false; /* the cores of this machine are not what is tested */
-    struct copies puts = copies_of(actor, memory, true);
     scene_await(actor->scene, PLACE, 1);
     while (puts.helped == 0) {
         copy_one(&puts, false);
@@ -161,16 +157,31 @@ static void play_slow_target(struct actor *actor) {
         copy_one(&puts, false);
     }
     CHECK(puts.others > others);
+    return puts;
+}
+
+/* Tried again when they have become slow. */
+static void put_far_until_helped(struct copies *puts) {
+    for (const uint64_t helped = puts->helped; puts->helped == helped;) {
+        copy_one(puts, true);
+    }
+}
+
+/* Of short ones several slow ones in a row. */
+static void play_slow_target(struct actor *actor) {
+    if (actor->me == TARGET) {
+        attend_slowly(actor);
+        return;
+    }
+    struct copies puts = put_until_mostly_alone(actor, SIZE);
     CHECK(can_be_alone_after(&puts, TRMA_MOVE_JOINT_IN_A_ROW - 1));
     CHECK(!can_be_alone_after(&puts, TRMA_MOVE_JOINT_IN_A_ROW));
     /* That the next puts are not timed says nothing of gets. */
     copy_until_timed(&puts, false);
-    struct copies gets = copies_of(actor, memory, false);
+    struct copies gets = copies_of(actor, shared_memory(), false);
     copy_one(&gets, false);
     CHECK(gets.others == 1);
-    for (const uint64_t helped = puts.helped; puts.helped == helped;) {
-        copy_one(&puts, true);
-    }
+    put_far_until_helped(&puts);
     free(puts.copy.local);
     free(gets.copy.local);
     scene_set(actor->scene, FINISHED, 1);
@@ -182,34 +193,14 @@ static void test_slow_target(void **state) {
     play_run(2, play_slow_target);
 }
 
-/* Those that are neither short nor large: mostly made alone once that is known to be faster, but whatever
- * that takes; tried again when it has become slower. */
+/* Those that are neither short nor large. */
 static void play_middle_ones(struct actor *actor) {
     if (actor->me == TARGET) {
         attend_slowly(actor);
         return;
     }
-    const struct sigaction action = {.sa_handler = come_near};
-    CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
-    actor->team->help.is_crowded = false;
-    struct copies puts = copies_of(actor, shared_memory(), true);
-    puts.copy.size = TRMA_MOVE_JOINT_SHORT;
-    scene_await(actor->scene, PLACE, 1);
-    while (puts.helped == 0) {
-        copy_one(&puts, false);
-        CHECK(puts.alone == 0);
-    }
-    while (puts.alone < ENOUGH) {
-        copy_one(&puts, false);
-    }
-    const unsigned others = puts.others;
-    for (int i = 0; i < TRMA_MOVE_JOINT_EVERY; i++) {
-        copy_one(&puts, false);
-    }
-    CHECK(puts.others > others);
-    for (const uint64_t helped = puts.helped; puts.helped == helped;) {
-        copy_one(&puts, true);
-    }
+    struct copies puts = put_until_mostly_alone(actor, TRMA_MOVE_JOINT_SHORT);
+    put_far_until_helped(&puts);
     /* While it is looked at, that way is taken by all. */
     const unsigned alone = puts.alone;
     copy_one(&puts, true);

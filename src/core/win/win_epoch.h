@@ -10,7 +10,8 @@
  * The synchronisation calls on a window of ours, and the rules about which call may follow which (MPI-4.1
  * section 12.5). All give TRMA_ERR_SYNC, and change nothing, when the call does not fit the epoch;
  * TRMA_ERR_PEER_DEAD when they waited for a process that has ended. Thread-safe: with several threads
- * they take the window's guard and release it while waiting.
+ * they take the window's guard and release it while waiting. Those of post, start, complete and wait are in
+ * win_pscw.c, locks and flushes in win_passive.c.
  */
 
 enum trma_fence_assertion {

@@ -154,7 +154,8 @@ enum trma_status trma_win_post(struct trma_window *window, const uint32_t *group
 
 struct exposure {
     struct trma_window *window;
-    uint32_t n_done; /* members of the post group, in its order, that have completed */
+    uint32_t n_done;  /* members of the post group, in its order, that have completed */
+    uint32_t n_looks; /* of the wait */
 };
 
 /* Looks at the origins in order, and never again at one that has completed. Reads nothing that the guard
@@ -163,6 +164,7 @@ static bool have_completed(void *argument) {
     struct exposure *exposure = argument;
     struct trma_window *window = exposure->window;
 
+    exposure->n_looks++;
     while (exposure->n_done < window->n_posted) {
         uint32_t origin = window->post_group[exposure->n_done];
         if (!trma_sync_pscw_reached(&window->words->pairs[origin].completed,
@@ -188,10 +190,43 @@ static uint32_t count_late(void *argument) {
     return n;
 }
 
+/*
+ * Of a target that has computed for just as long as the epoch took: whether the epoch has ended when it looks
+ * is chance, and a pause between two looks is as long as a part of a short epoch. So where the last epoch had
+ * ended before the first pause, the next one is looked at before any. One wait in some does that anyway, with
+ * fewer looks: where every epoch ends within the first pause it would never begin. Measured (Zen 4,
+ * bench-overlap of 100 % in turns, Open MPI, the 3 or 4 of 6 launches in which the processors were near each
+ * other): of epochs of 8 B 0.90 to 0.98 is hidden instead of 0.42 to 0.71, of 512 B 0.96 to 0.97 instead of
+ * 0.45 to 0.71, of 2 KiB 0.94 to 1.00 instead of 0.62 to 0.69, of 4 KiB 0.97 to 0.99 instead of 0.74 to 0.93,
+ * of 64 KiB 0.99 instead of 0.97; far from each other 0.94 to 0.99 and 0.96 to 1.00. Epochs of 8 B of a
+ * target that does not compute take 1.01 to 1.02 of the time; 1.2 to 1.3 if all waits begin so, or if one
+ * pause more counts as soon (bench-latency in turns, MPICH, 6 launches).
+ */
+enum { LOOKS_AT_ONCE = 16, LOOKS_OF_TRY = 8, WAITS_PER_TRY = 64 };
+
+static int looks_at_once(struct trma_window *window) {
+    if (window->ends_soon) {
+        return LOOKS_AT_ONCE;
+    }
+    return ++window->waits_without % WAITS_PER_TRY == 0 ? LOOKS_OF_TRY : 0;
+}
+
+static bool ends_at_once(struct exposure *exposure, int looks) {
+    bool has_ended = false;
+
+    for (int i = 0; i < looks && !has_ended; i++) {
+        has_ended = have_completed(exposure);
+        trma_node_linger();
+    }
+    exposure->n_looks = 0;
+    return has_ended;
+}
+
 enum trma_status trma_win_wait(struct trma_window *window) {
-    struct exposure exposure = {window, 0};
+    struct exposure exposure = {.window = window};
     const struct trma_awaited completes = {
         .ready = have_completed, .argument = &exposure, .missing = count_late};
+    enum trma_status status = TRMA_OK;
 
     trma_win_guard_enter(window);
     trma_win_step_account(window);
@@ -199,8 +234,15 @@ enum trma_status trma_win_wait(struct trma_window *window) {
         trma_win_guard_leave(window);
         return TRMA_ERR_SYNC;
     }
-    enum trma_status status = trma_node_wait_for(&window->team->waiter, trma_win_guard(window), &completes,
-                                                 trma_win_step_book(window, TRMA_WAIT_WAIT));
+    uint64_t *waited_ns = trma_win_step_book(window, TRMA_WAIT_WAIT);
+    /* Not where the time of the wait is wanted: that would cost more. */
+    const int looks = waited_ns ? 0 : looks_at_once(window);
+    if (looks > 0 && ends_at_once(&exposure, looks)) {
+        window->ends_soon = true;
+    } else {
+        status = trma_node_wait_for(&window->team->waiter, trma_win_guard(window), &completes, waited_ns);
+        window->ends_soon = exposure.n_looks <= TRMA_WAIT_LOOKS_BEFORE_PAUSE;
+    }
     window->is_exposed = false;
     window->n_posted = 0;
     trma_win_guard_leave(window);
@@ -209,7 +251,7 @@ enum trma_status trma_win_wait(struct trma_window *window) {
 }
 
 enum trma_status trma_win_test(struct trma_window *window, bool *done) {
-    struct exposure exposure = {window, 0};
+    struct exposure exposure = {.window = window};
 
     *done = false;
     trma_win_guard_enter(window);

@@ -150,6 +150,8 @@ struct trma_window {
     bool rings_fence;       /* and whoever does a member */
     bool fence_used;        /* operations were issued since the last fence */
     bool is_exposed;        /* between post and wait */
+    bool ends_soon;         /* the last exposure epoch had ended before its wait's first pause */
+    uint8_t waits_without;  /* of which this was not expected; counted up, and wraps */
     union trma_epoch epoch;
     uint32_t until_look; /* flushes and unlocks until the clock is read: see must_look */
     uint32_t n_active;   /* targets that are not closed until the epoch ends: not those locked alone */

@@ -38,9 +38,9 @@ class Value:
 
     launches: list = dataclasses.field(default_factory=list)  # cells as printed
     busy: bool = False  # no launch was undisturbed
-    far: bool = False  # every launch was while the two CPUs were far from one another
+    far: bool = False  # most launches were while the two CPUs were far from one another
     in_turns: bool = False  # with all that it is compared with: they were as far
-    slow: bool = False  # every one of those that count was while other tenants used the cores
+    slow: bool = False  # so, or while other tenants used the cores
 
     def of(self, name="median_us"):
         return statistics.median(cell[name] for cell in self.launches)
@@ -68,7 +68,8 @@ class Results:
     @staticmethod
     def _choose(value, nearest, fastest):
         """Of a limit the lowest launch counts; of what was measured in turns every launch: what it is compared with saw the same
-        machine in each, and how long a word takes is chance as well, by the line that it lies in. Of others those count that were
+        machine in each, and how long a word takes is chance as well, by the line that it lies in; its median is far when most
+        launches were. Of others those count that were
         measured while the CPUs were near, and of these those with the cores to themselves. Slow ones are still compared: left
         out, a fast peer would be missed."""
         if value.launches[0]["bench"] == "limit":
@@ -78,10 +79,11 @@ class Results:
         unmoved = some.get("mode") in PASSIVE and some.get("size", 0) * some.get("burst", 1) < PASSIVE_FAR_BYTES
         value.in_turns = all(cell.get("in_turns") for cell in value.launches)
         near = [cell for cell in value.launches if unmoved or cell.get("ping_ns", 0) <= FAR * nearest]
-        value.far = not near
         quiet = [cell for cell in near or value.launches if cell.get("pace_ns", 0) <= SLOW * fastest]
-        value.slow = not quiet
-        if not value.in_turns:
+        if value.in_turns:
+            value.far, value.slow = (2 * len(kept) < len(value.launches) for kept in (near, quiet))
+        else:
+            value.far, value.slow = not near, not quiet
             value.launches = quiet or near or value.launches
 
     def _add(self, job, outcome):

@@ -62,6 +62,17 @@ class Shares(unittest.TestCase):
         ours, alone = (results.exactly(HOST, variant, TRANSFER) for variant in (WITH, ALONE))
         self.assertEqual(share(ours, alone), 0.85)  # of the medians
 
+    def test_most_launches_were_far(self):
+        for pings, in_turns, far in (((50, 250, 250), 1, True), ((50, 50, 250), 1, False), ((50, 250), 1, False),
+                                     ((50, 250, 250), 0, False)):
+            cell = dict(TRANSFER, mode="pscw")
+            runs = [run(ALONE, cell, 1.0, launch) for launch in range(len(pings))]
+            for stored, ping in zip(runs, pings):
+                stored["outcome"]["cells"][0].update(ping_ns=ping, in_turns=in_turns)
+            value = Results(runs).exactly(HOST, ALONE, cell)
+            self.assertEqual(value.far, far)
+            self.assertEqual(len(value.launches), len(pings) if in_turns else 1)
+
     def test_against_the_one_that_is_hardest_to_beat(self):
         times = ((HOST, WITH, (3.0, 6.0, 3.0)), ("a", ALONE, (4.0, 12.0, 6.0)), ("b", ALONE, (3.75, 8.0, 12.0)))
         runs = [run(variant, TRANSFER, us, launch, host) for host, variant, all_us in times for launch, us in enumerate(all_us)]

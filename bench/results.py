@@ -69,9 +69,8 @@ class Results:
     def _choose(value, nearest, fastest):
         """Of a limit the lowest launch counts; of what was measured in turns every launch: what it is compared with saw the same
         machine in each, and how long a word takes is chance as well, by the line that it lies in; its median is far when most
-        launches were. Of others those count that were
-        measured while the CPUs were near, and of these those with the cores to themselves. Slow ones are still compared: left
-        out, a fast peer would be missed."""
+        launches were. Of others those count that were measured while the CPUs were near, and of these those with the cores to
+        themselves. Slow ones are still compared: left out, a fast peer would be missed."""
         if value.launches[0]["bench"] == "limit":
             value.launches = [min(value.launches, key=lambda cell: cell["median_us"])]
             return

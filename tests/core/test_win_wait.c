@@ -6,6 +6,7 @@
 /* How a target looks for the end of its exposure epoch. */
 
 static const struct trma_window_options plain = {0};
+static const struct trma_window_options counted = {.counts_operations = true};
 
 enum { BEGUN, ENDED, WAITED }; /* words of the scene: the epoch of which it has happened */
 
@@ -75,10 +76,11 @@ static bool ends_at_once(struct actor *actor, struct trma_window *window, uint64
     return waits == waits_before;
 }
 
-static void play_ends(struct actor *actor, unsigned n, const enum end *ends, const bool *at_once) {
+static void play_ends(struct actor *actor, struct trma_window_options options, unsigned n,
+                      const enum end *ends, const bool *at_once) {
     static const uint32_t target = 0;
 
-    struct stage_window window = window_open(actor, PLAY_MAPPED, 1, plain);
+    struct stage_window window = window_open(actor, PLAY_MAPPED, 1, options);
     if (actor->me == 0) {
         atomic_store(&scene_of_target, actor->scene);
         actor->team->waiter.progress = poke;
@@ -105,7 +107,7 @@ static void play_ends_soon(struct actor *actor) {
                                     LATE,   AFTER_ONE, AFTER_ONE, BEFORE};
     static const bool at_once[] = {false, true, false, false, false, false, false, false, true};
 
-    play_ends(actor, sizeof at_once / sizeof *at_once, ends, at_once);
+    play_ends(actor, plain, sizeof at_once / sizeof *at_once, ends, at_once);
 }
 
 /* A target whose last epoch had ended before the first pause of its wait looks for the end of the next one
@@ -116,28 +118,42 @@ static void test_ends_soon(void **state) {
 }
 
 static void play_tries(struct actor *actor) {
-    enum { WAITS = 64, EPOCHS = 2 * WAITS + 2 };
-    enum end ends[EPOCHS];
-    bool at_once[EPOCHS];
+    /* The first of these is the 32nd wait without a reason, the second one the 64th. */
+    enum { NO_TRY = 31, TRY = 64, EPOCHS };
+    enum end ends[EPOCHS + 1];
+    bool at_once[EPOCHS + 1];
 
-    for (unsigned i = 0; i < EPOCHS; i++) {
-        at_once[i] = i >= 2 * WAITS - 1;
-        ends[i] = at_once[i] ? BEFORE : AFTER_TWO;
+    for (unsigned i = 0; i <= EPOCHS; i++) {
+        ends[i] = i == NO_TRY || i >= TRY ? BEFORE : AFTER_TWO;
+        at_once[i] = i >= TRY;
     }
-    play_ends(actor, EPOCHS, ends, at_once);
+    play_ends(actor, plain, EPOCHS + 1, ends, at_once);
 }
 
-/* So does, now and then, one that has no reason to: in vain the first time, and with success the second time,
- * which the next wait goes on from. */
+/* So does every 64th that has no reason to, and the next one goes on from what it finds. */
 static void test_tries(void **state) {
     (void)state;
     play_run(2, play_tries);
+}
+
+static void play_counted(struct actor *actor) {
+    static const enum end ends[] = {BEFORE, BEFORE, BEFORE};
+    static const bool at_once[] = {false, false, false};
+
+    play_ends(actor, counted, sizeof at_once / sizeof *at_once, ends, at_once);
+}
+
+/* Where the time of waits is wanted all of it is spent where it is counted. */
+static void test_counted(void **state) {
+    (void)state;
+    play_run(2, play_counted);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_soon),
         cmocka_unit_test(test_tries),
+        cmocka_unit_test(test_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,10 +198,10 @@ static uint32_t count_late(void *argument) {
  * bench-overlap of 100 % in turns, Open MPI, the 3 or 4 of 6 launches in which the processors were near each
  * other): of epochs of 8 B 0.90 to 0.98 is hidden instead of 0.42 to 0.71, of 512 B 0.96 to 0.97 instead of
  * 0.45 to 0.71, of 2 KiB 0.94 to 1.00 instead of 0.62 to 0.69, of 4 KiB 0.97 to 0.99 instead of 0.74 to 0.93,
- * of 64 KiB 0.99 instead of 0.97; far from each other 0.94 to 0.99 and 0.96 to 1.00. Epochs of 8
- * and 128 B of a target that does not compute take 0.96 to 1.03 of the time (bench-latency in turns, two
- * hosts, 8 launches each, errors 0.01 to 0.03); 1.05 to 1.30 if all waits begin so, or if one pause more
- * counts as soon (MPICH, 6 launches).
+ * of 64 KiB 0.99 instead of 0.97; far from each other 0.94 to 0.99 and 0.96 to 1.00. Epochs of 8 and 128 B of
+ * a target that does not compute take 0.96 to 1.03 of the time (bench-latency in turns, two hosts, 8 launches
+ * each, errors 0.01 to 0.03); 1.05 to 1.30 if all waits begin so, or if one pause more counts as soon (MPICH,
+ * 6 launches).
  */
 enum { LOOKS_AT_ONCE = 16, LOOKS_OF_TRY = 8, WAITS_PER_TRY = 64 };
 

@@ -19,9 +19,9 @@ static const uint64_t far_slower = 4 * (uint64_t)SLOW;
 
 /* One run, of which each way takes its ticks; whether it went past the cache. */
 static bool run(struct trma_move_place *place, uint64_t through, uint64_t past) {
-    bool is_past = trma_move_place_begin(place);
+    bool is_past = trma_move_place_begin(place, SIZE_MAX);
 
-    trma_move_place_end(place, false, is_past ? past : through, BYTES);
+    trma_move_place_end(place, BYTES, false, is_past ? past : through, BYTES);
     return is_past;
 }
 
@@ -276,10 +276,10 @@ static void test_a_long_one(void **state) {
     while (!run(place, far_slower, SLOW)) {
     }
     assert_int_equal(past_of(place, SETTLING, far_slower, SLOW), SETTLING);
-    trma_move_place_end(place, true, UINT64_C(1) << 40, BYTES);
+    trma_move_place_end(place, BYTES, true, UINT64_C(1) << 40, BYTES);
     for (int i = 1; i <= TIMES; i++) {
-        assert_true(trma_move_place_begin(place));
-        trma_move_place_end(place, i < TIMES, UINT64_C(1) << 40, BYTES);
+        assert_true(trma_move_place_begin(place, SIZE_MAX));
+        trma_move_place_end(place, BYTES, i < TIMES, UINT64_C(1) << 40, BYTES);
     }
     assert_in_range(past_of(place, TIMES, far_slower, SLOW), TIMES - 2 * SETTLING, TIMES);
 }
@@ -290,8 +290,8 @@ static void test_a_short_one(void **state) {
 
     (void)state;
     for (int i = 0; i < 100; i++) {
-        assert_false(trma_move_place_begin(place));
-        trma_move_place_end(place, false, SLOW, i % 2 ? TRMA_MOVE_PLACE_LEAST - 1 : 0);
+        assert_false(trma_move_place_begin(place, SIZE_MAX));
+        trma_move_place_end(place, BYTES, false, SLOW, i % 2 ? TRMA_MOVE_PLACE_LEAST - 1 : 0);
     }
 }
 
@@ -450,12 +450,12 @@ static void test_pieces_that_waited(void **state) {
 
 /* One run whose first bytes take `first` when they are looked at; whether it went past the cache. */
 static bool run_watched(struct trma_move_place *place, uint64_t through, uint64_t past, uint64_t first) {
-    const bool is_past = trma_move_place_begin(place);
+    const bool is_past = trma_move_place_begin(place, SIZE_MAX);
 
     if (is_past && trma_move_place_watch(place) == TRMA_MOVE_WATCH_TIME) {
         trma_move_place_note_watched(place, first);
     }
-    trma_move_place_end(place, false, is_past ? past : through, BYTES);
+    trma_move_place_end(place, BYTES, false, is_past ? past : through, BYTES);
     return is_past;
 }
 
@@ -493,11 +493,11 @@ static void test_what_is_not_watched(void **state) {
     }
     place = new_place();
     (void)past_of(place, 100, far_slower, SLOW);
-    trma_move_place_end(place, true, SLOW, BYTES);
+    trma_move_place_end(place, BYTES, true, SLOW, BYTES);
     for (unsigned i = 0; i < 10 * TRMA_MOVE_WATCH_EVERY; i++) {
-        assert_true(trma_move_place_begin(place));
+        assert_true(trma_move_place_begin(place, SIZE_MAX));
         assert_int_equal(trma_move_place_watch(place), TRMA_MOVE_WATCH_NOTHING);
-        trma_move_place_end(place, true, SLOW, BYTES);
+        trma_move_place_end(place, BYTES, true, SLOW, BYTES);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The size of the last cache, and what is made of what a file says. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -71,11 +72,41 @@ static void test_the_second(void **state) {
     assert_true(bytes <= trma_node_cache_bytes());
 }
 
+/* The same for whoever is on that core, as the kernel tells it. */
+static void test_the_number(void **state) {
+    const int cores = (int)sysconf(_SC_NPROCESSORS_CONF);
+    unsigned told = 0;
+    (void)state;
+    for (int core = 0; core < cores; core++) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        if (sched_setaffinity(0, sizeof one, &one) != 0) {
+            continue;
+        }
+        const unsigned number = trma_node_cache_number();
+        bool is_told = false;
+        for (int i = 0; i < 8; i++) {
+            char path[80];
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", core, i);
+            if (trma_node_cache_read(path) == trma_node_cache_bytes()) {
+                snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/id", core, i);
+                is_told = is_told || trma_node_cache_read(path) == number;
+            }
+        }
+        assert_true(is_told || trma_node_cache_bytes() == 0);
+        assert_int_equal(trma_node_cache_number(), number);
+        told++;
+    }
+    assert_true(told > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_files_say),
         cmocka_unit_test(test_the_largest),
         cmocka_unit_test(test_the_second),
+        cmocka_unit_test(test_the_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

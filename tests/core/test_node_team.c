@@ -5,6 +5,7 @@
 
 #include "mem/mem_heap.h"
 #include "mem/mem_map.h"
+#include "node/node_stream.h"
 
 struct record {
     uint32_t member;
@@ -71,6 +72,38 @@ static void play_meetings(struct actor *actor) {
         CHECK(scene_get(actor->scene, ENTERED) < (uint64_t)(round + 1) * actor->size);
     }
     CHECK(pthread_join(other, NULL) == 0);
+}
+
+/* Members see what the others stream, while they have a team. (Threads are one process.) */
+static void play_streams(struct actor *actor) {
+    enum { MIB = 1 << 20, NOW_US = 1000, CACHE = 1 };
+    const struct trma_team_options options = {.spin_us = 20};
+    const size_t mine = (size_t)MIB * (actor->me + 1);
+    const size_t all = (size_t)MIB * actor->size * (actor->size + 1) / 2;
+    const size_t others = PLAY_IN_THREADS ? 0 : all - mine;
+    struct trma_team_block *block;
+    const char *refusal;
+
+    (void)trma_node_stream_begin_at(mine, NOW_US, CACHE);
+    CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    CHECK(trma_node_stream_begin_at(mine, NOW_US, CACHE) == others);
+    CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
+    trma_node_team_destroy(actor->team);
+    CHECK(trma_node_stream_begin_at(mine, NOW_US, CACHE) == 0);
+
+    trma_node_team_card_fill(&actor->scene->cards[actor->me], &block);
+    scene_gather(actor, SCENE_GATE_FIRST);
+    CHECK(trma_node_team_create(actor->scene->cards, actor->size, actor->me, block, &options, &actor->team,
+                                &refusal) == TRMA_OK);
+    scene_gather(actor, SCENE_GATE_SECOND);
+    CHECK(trma_node_stream_begin_at(mine, NOW_US, CACHE) == others);
+}
+
+static void test_streams(void **state) {
+    (void)state;
+    for (uint32_t size = 1; size <= PLAY_MEMBERS; size++) {
+        play_run(size, play_streams);
+    }
 }
 
 static void test_meetings(void **state) {
@@ -326,6 +359,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_meetings),
+        cmocka_unit_test(test_streams),
         cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_member_without_memory),

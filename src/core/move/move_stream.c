@@ -68,7 +68,7 @@ static void end_run(size_t length, size_t least) {
         const uint64_t ticks =
             atomic_load_explicit(is_usual ? &run.usual.ticks : &run.all.ticks, memory_order_relaxed);
 
-        trma_move_place_end(place, is_long, ticks,
+        trma_move_place_end(place, length, is_long, ticks,
                             length < TRMA_MOVE_PLACE_LEAST ? 0
                             : is_usual                     ? usual
                                                            : all);
@@ -81,7 +81,9 @@ static void begin_run(uintptr_t to, uintptr_t from, size_t least) {
     put_at(&run.begin, to, from);
     atomic_store_explicit(&run.place, place, memory_order_relaxed);
     atomic_store_explicit(&run.plain_below, place ? 0 : least, memory_order_relaxed);
-    atomic_store_explicit(&run.is_past, place && trma_move_place_begin(place), memory_order_relaxed);
+    atomic_store_explicit(&run.is_past,
+                          place && trma_move_place_begin(place, TRMA_MOVE_STREAM_TOGETHER * least),
+                          memory_order_relaxed);
     atomic_store_explicit(&run.usual_below, place ? trma_move_place_usual_below(place) : 0,
                           memory_order_relaxed);
     atomic_store_explicit(&run.all.ticks, 0, memory_order_relaxed);

@@ -14,6 +14,10 @@ size_t trma_node_cache_bytes(void);
 /* The same of its cache of the second level. */
 size_t trma_node_cache_second_bytes(void);
 
+/* Which of the node's caches of that level the core has on which the caller is now: a number by which the
+ * kernel tells them apart; 0 where it tells none. Thread-safe. */
+unsigned trma_node_cache_number(void);
+
 /* The number in a file such as /sys/devices/system/cpu/cpu0/cache/index3/size, in bytes where a unit follows;
  * 0 when it is not there or says something else. */
 size_t trma_node_cache_read(const char *path);

@@ -9,6 +9,7 @@
 #include "../mem/mem_ticket.h"
 #include "../trma_status.h"
 #include "node_help.h"
+#include "node_stream.h"
 
 /*
  * A process's gate: peers pass it while they write into its private memory by CMA, and the process closes it
@@ -21,8 +22,9 @@ struct trma_gate {
     atomic_uint inside;              /* writes under way */
     atomic_uint wanted; /* an origin's traffic has earned an adoption: the owner looks at its windows when it
                            comes by */
-    char padding[52];
-    struct trma_help_trays trays; /* the other way to that memory: there are some per process, too */
+    char padding[44];
+    struct trma_stream_word stream; /* what the process streams; hardly ever written, as what precedes it */
+    struct trma_help_trays trays;   /* the other way to that memory: there are some per process, too */
 };
 
 /* This process's own gate, made at the first call; NULL when no shared memory can be had. Thread-safe. */

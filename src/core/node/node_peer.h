@@ -17,7 +17,7 @@
  */
 
 /* Raised whenever shared structures change: two different builds of the library never share words. */
-#define TRMA_LAYOUT_VERSION 9U
+#define TRMA_LAYOUT_VERSION 10U
 
 /* Plain data, no pointers, no padding: travels by value. Filled by trma_node_identity_self. */
 struct trma_identity {

@@ -177,7 +177,13 @@ static enum trma_status join_member(struct trma_team *team, uint32_t member,
     }
     /* The mapping stays as long as some team with the peer does, and so does everybody's use of the gate. */
     team->gate_serials[member] = card->gate.ticket.serial;
-    team->peers[member]->gate = (struct trma_gate *)((char *)gate_base + card->gate.offset);
+    struct trma_gate *gate = (struct trma_gate *)((char *)gate_base + card->gate.offset);
+    team->peers[member]->gate = gate;
+    if (team->peers[member]->is_self) {
+        trma_node_stream_own(&gate->stream);
+    } else {
+        trma_node_stream_join(&gate->stream);
+    }
     /* A block lies wholly in its region: mapped_low is its own address. */
     team->blocks[member] = (struct trma_team_block *)((char *)base + card->block.offset);
     team->bells[member] = &team->blocks[member]->bell;
@@ -284,6 +290,10 @@ void trma_node_team_destroy(struct trma_team *team) {
             trma_mem_map_release(team->peers[i], team->serials[i]);
         }
         if (team->gate_serials[i]) {
+            if (!team->peers[i]->is_self) {
+                trma_node_stream_leave(
+                    &atomic_load_explicit(&team->peers[i]->gate, memory_order_relaxed)->stream);
+            }
             trma_mem_map_release(team->peers[i], team->gate_serials[i]);
         }
         if (team->peers[i]) {

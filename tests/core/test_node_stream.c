@@ -134,6 +134,17 @@ static void test_long_ago(void **state) {
     assert_int_equal(trma_node_stream_begin_at(8 * MIB, NOW + 10 * TRMA_STREAM_RECENT_US, CACHE), 0);
 }
 
+/* Nor does it when its clock has gone round so far that it may seem to be ahead. */
+static void test_very_long_ago(void **state) {
+    (void)state;
+    join(1);
+    for (uint64_t minutes = 1; minutes <= 71; minutes++) {
+        begin_anew(NULL);
+        tell(0, 8 * MIB, NOW, CACHE);
+        assert_int_equal(trma_node_stream_begin_at(8 * MIB, NOW + minutes * 60 * 1000000, CACHE), 0);
+    }
+}
+
 /* Clocks are read before words: who tells just now may be ahead. And they wrap around. */
 static void test_clocks(void **state) {
     const uint64_t wrap = UINT64_C(5) << 32;
@@ -218,6 +229,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_without_a_word, begin_anew, leave_none),
         cmocka_unit_test_setup_teardown(test_another_cache, begin_anew, leave_none),
         cmocka_unit_test_setup_teardown(test_long_ago, begin_anew, leave_none),
+        cmocka_unit_test_setup_teardown(test_very_long_ago, begin_anew, leave_none),
         cmocka_unit_test_setup_teardown(test_clocks, begin_anew, leave_none),
         cmocka_unit_test_setup_teardown(test_who_leaves, begin_anew, leave_none),
         cmocka_unit_test_setup_teardown(test_many, begin_anew, leave_none),

@@ -32,9 +32,14 @@ static bool is_at_same_cache(uint64_t told, uint64_t as) {
     return (told & ((1U << CACHE_BITS) - 1)) == (as & ((1U << CACHE_BITS) - 1));
 }
 
-/* Microseconds between the two; their clock wraps around after 71 minutes. */
-static uint32_t time_between(uint64_t earlier, uint64_t later) {
-    return (uint32_t)(later >> (KIB_BITS + CACHE_BITS)) - (uint32_t)(earlier >> (KIB_BITS + CACHE_BITS));
+/* Microseconds from the one to the other; their clock wraps around after 71 minutes. */
+static uint32_t time_between(uint64_t told, uint64_t now) {
+    return (uint32_t)(now >> (KIB_BITS + CACHE_BITS)) - (uint32_t)(told >> (KIB_BITS + CACHE_BITS));
+}
+
+/* One that tells just now may be ahead by the clock: then that is nearly 2^32. */
+static bool is_recent(uint32_t since, uint32_t recent) {
+    return since <= recent || since >= UINT32_MAX - TRMA_STREAM_RECENT_US;
 }
 
 /* Relaxed, all: no more than hints. */
@@ -84,9 +89,8 @@ static size_t sum_others(uint64_t mine, uint32_t recent) {
 
     for (unsigned i = 0; i < n_others; i++) {
         const uint64_t told = look_at(others[i].word);
-        /* One that tells just now may be ahead by the clock. */
-        const int32_t since = (int32_t)time_between(told, mine);
-        if (others[i].word != own && is_at_same_cache(told, mine) && since <= (int32_t)recent) {
+        if (others[i].word != own && is_at_same_cache(told, mine) &&
+            is_recent(time_between(told, mine), recent)) {
             sum += bytes_of(told);
         }
     }

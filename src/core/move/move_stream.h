@@ -19,11 +19,11 @@
  * That each process measures for itself, and where several stream at the same time it is misled: what one
  * gains by the cache the others lose. So where the runs that are known to be under way together take twice as
  * much as a single one may (node_stream.h) all go past it. Measured (bench-aggregate, 16 x 512 KiB, Open MPI,
- * Zen 4, 32 MiB of last cache, in turns with Intel MPI alone, of its time; each by its own choice, all past,
- * errors 0.005 to 0.05): 2 origins 0.78, 0.985 (12 launches); 3 origins 1.05, 1.02 (18); 4 origins 0.94, 0.94
- * (8, in the two with the CPUs near each other 0.95, 0.85); 7 origins 1.02, 0.94 (6). Traced: with 4 origins,
- * near, one that went through the cache took 0.52 ms of copying, and one that went past it meanwhile 0.42
- * instead of 0.37.
+ * Zen 4, 32 MiB of last cache, in turns with Intel MPI alone, of its time; each by its own choice, all past):
+ * 2 origins 0.78, 0.985 (12 launches); 3 origins, the CPUs near each other, 1.09, 1.03 (11), far 1.00, 1.02
+ * (7); 4 origins, near, 1.11, 0.96 (4), far 0.93, 0.98 (10); 7 origins 1.02, 0.94 (6). Traced: with 4
+ * origins, near, one that went through the cache took 0.52 ms of copying, and one that went past it meanwhile
+ * 0.42 instead of 0.37.
  */
 enum {
     TRMA_MOVE_STREAM_EIGHTHS = 3,  /* of the last cache, that one side of a run takes at least */

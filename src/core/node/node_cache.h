@@ -14,7 +14,7 @@ size_t trma_node_cache_bytes(void);
 /* The same of its cache of the second level. */
 size_t trma_node_cache_second_bytes(void);
 
-/* Which of the node's caches of that level the core has on which the caller is now: a number by which the
+/* Which one of the node's largest caches the core uses on which the caller is now: a number by which the
  * kernel tells them apart; 0 where it tells none. Thread-safe. */
 unsigned trma_node_cache_number(void);
 

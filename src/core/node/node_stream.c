@@ -2,6 +2,7 @@
 #include "node_stream.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "node_cache.h"
 #include "node_wait.h"

@@ -3,7 +3,6 @@
 #define TRMA_NODE_STREAM_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

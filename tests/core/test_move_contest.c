@@ -75,6 +75,72 @@ static struct trma_move_contest_way next_through(struct trma_move_contest *conte
     return way;
 }
 
+/* What all places show once, when their owner has read them once, is not enough. */
+static void test_a_single_reading(void **state) {
+    enum { PLACES = TRMA_MOVE_CONTEST_PART / SIZE, READ_EVERY = TRMA_MOVE_CONTEST_EVERY + PLACES };
+    struct trma_move_contest *contest = new_part();
+    bool is_read[PLACES] = {false};
+    unsigned contested = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++) {
+        const unsigned at = i % PLACES;
+        for (unsigned j = 0; i % READ_EVERY == 0 && j < PLACES; j++) {
+            is_read[j] = true;
+        }
+        const struct trma_move_contest_way way =
+            trma_move_contest_take(contest, PLACE + (uintptr_t)at * SIZE, SIZE);
+        assert_false(way.is_past);
+        if (way.is_timed) {
+            contested += is_read[at];
+            trma_move_contest_note(contest, &way, is_read[at] ? FAR : QUICK, OWN);
+        }
+        is_read[at] = false;
+    }
+    assert_true(contested > TRMA_MOVE_CONTEST_SURE);
+}
+
+/* It counts at the place that was contested first, when that comes again. */
+static void test_a_reading_of_each_epoch(void **state) {
+    enum { PLACES = TRMA_MOVE_CONTEST_PART / SIZE, FIRST = TRMA_MOVE_CONTEST_EVERY - 1 };
+    struct trma_move_contest *contest = new_part();
+    unsigned timed = 0;
+
+    (void)state;
+    for (unsigned i = 0; timed < TRMA_MOVE_CONTEST_SURE; i++) {
+        const struct trma_move_contest_way way =
+            trma_move_contest_take(contest, PLACE + (uintptr_t)(i % PLACES) * SIZE, SIZE);
+        assert_false(way.is_past);
+        assert_int_equal(way.bytes, SIZE);
+        assert_int_equal(way.is_timed, i == FIRST + timed * PLACES);
+        if (way.is_timed) {
+            timed++;
+            trma_move_contest_note(contest, &way, FAR, OWN);
+        }
+    }
+    assert_true(trma_move_contest_take(contest, OTHER_PLACE, SIZE).is_past);
+}
+
+/* Puts go where none went before, all of them into lines that their owner has read. */
+static void test_new_places_all_the_time(void **state) {
+    enum {
+        SEEN = TRMA_MOVE_CONTEST_EVERY - 1 + (TRMA_MOVE_CONTEST_SURE - 1) * (TRMA_MOVE_CONTEST_OTHERS + 1),
+        TRIAL = 1
+    };
+    struct trma_move_contest *contest = new_part();
+
+    (void)state;
+    for (unsigned i = 0; i < SEEN + 2 + TRIAL; i++) {
+        const struct trma_move_contest_way way =
+            trma_move_contest_take(contest, PLACE + (uintptr_t)i * 8, SIZE);
+        assert_int_equal(way.is_past, i > SEEN);
+        if (way.is_timed) {
+            trma_move_contest_note(contest, &way, way.is_past ? OWN : FAR, OWN);
+        }
+    }
+    assert_false(next_through(contest, OTHER_PLACE, SIZE).is_timed);
+}
+
 static void test_what_a_look_is(void **state) {
     struct trma_move_contest *contest = new_part();
     const size_t sizes[] = {TRMA_MOVE_CONTEST_LEAST, TRMA_MOVE_CONTEST_LESS_THAN - 1};
@@ -282,7 +348,9 @@ static void test_what_is_passed(void **state) {
     assert_false(trma_move_contest_pass(to));
     const struct trma_move_contest_way way = trma_move_contest_take(contest, PLACE, SIZE);
     assert_true(way.is_timed);
-    trma_move_contest_note(contest, &way, QUICK, OWN);
+    trma_move_contest_note(contest, &way, FAR, OWN);
+    assert_false(trma_move_contest_pass(to)); /* it may be where the next one is timed */
+    (void)past_of(contest, 1, QUICK, OWN, OWN);
     assert_true(trma_move_contest_pass(to));
     (void)past_of(contest, 100, FAR, OWN, OWN);
     for (int i = 0; i < 100; i++) {
@@ -329,6 +397,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_is_not_contested),
         cmocka_unit_test(test_who_is),
+        cmocka_unit_test(test_a_single_reading),
+        cmocka_unit_test(test_a_reading_of_each_epoch),
+        cmocka_unit_test(test_new_places_all_the_time),
         cmocka_unit_test(test_what_a_look_is),
         cmocka_unit_test(test_who_does_not_gain),
         cmocka_unit_test(test_how_often_it_is_timed),

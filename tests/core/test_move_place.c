@@ -19,9 +19,9 @@ static const uint64_t far_slower = 4 * (uint64_t)SLOW;
 
 /* One run, of which each way takes its ticks; whether it went past the cache. */
 static bool run(struct trma_move_place *place, uint64_t through, uint64_t past) {
-    bool is_past = trma_move_place_begin(place, SIZE_MAX);
+    bool is_past = trma_move_place_begin(place, SIZE_MAX, SIZE_MAX);
 
-    trma_move_place_end(place, BYTES, false, is_past ? past : through, BYTES);
+    trma_move_place_end(place, BYTES, is_past ? past : through, BYTES);
     return is_past;
 }
 
@@ -67,6 +67,7 @@ static void test_what_is_kept(void **state) {
         other += 4096;
     } while (trma_move_place_learn(other, FAR_AWAY) != place);
     assert_null(trma_move_place_find(to, FAR_AWAY));
+    assert_false(trma_move_place_begin(place, BYTES, BYTES));
     assert_false(run(place, far_slower, SLOW));
 }
 
@@ -276,10 +277,9 @@ static void test_a_long_one(void **state) {
     while (!run(place, far_slower, SLOW)) {
     }
     assert_int_equal(past_of(place, SETTLING, far_slower, SLOW), SETTLING);
-    trma_move_place_end(place, BYTES, true, UINT64_C(1) << 40, BYTES);
     for (int i = 1; i <= TIMES; i++) {
-        assert_true(trma_move_place_begin(place, SIZE_MAX));
-        trma_move_place_end(place, BYTES, i < TIMES, UINT64_C(1) << 40, BYTES);
+        assert_true(trma_move_place_begin(place, i % 2 ? BYTES : SIZE_MAX, i % 2 ? SIZE_MAX : BYTES));
+        trma_move_place_end(place, BYTES, UINT64_C(1) << 40, BYTES);
     }
     assert_in_range(past_of(place, TIMES, far_slower, SLOW), TIMES - 2 * SETTLING, TIMES);
 }
@@ -290,8 +290,8 @@ static void test_a_short_one(void **state) {
 
     (void)state;
     for (int i = 0; i < 100; i++) {
-        assert_false(trma_move_place_begin(place, SIZE_MAX));
-        trma_move_place_end(place, BYTES, false, SLOW, i % 2 ? TRMA_MOVE_PLACE_LEAST - 1 : 0);
+        assert_false(trma_move_place_begin(place, SIZE_MAX, SIZE_MAX));
+        trma_move_place_end(place, BYTES, SLOW, i % 2 ? TRMA_MOVE_PLACE_LEAST - 1 : 0);
     }
 }
 
@@ -428,6 +428,33 @@ static unsigned past_of_pieces(size_t to, unsigned runs, uint64_t through, uint6
     return count;
 }
 
+/* What has grown too long on its way has gone both, and says nothing about either. */
+static void test_a_run_that_grows_long(void **state) {
+    enum { NO_PIECE = 16, PIECE = 1 << 20, PIECES = 40 };
+    const size_t to = 320 * (size_t)FAR_AWAY;
+
+    (void)state;
+    (void)past_of_pieces(to, 20, SLOW, far_slower, NO_PIECE);
+    while (past_of_pieces(to, 1, SLOW, far_slower, NO_PIECE) != 0) {
+    }
+    assert_int_equal(past_of_pieces(to, SETTLING, SLOW, far_slower, NO_PIECE), 0);
+    const struct trma_move_place *place = trma_move_place_find(to, to / 2);
+    const uint64_t usual_below = trma_move_place_usual_below(place);
+    assert_true(usual_below > 0);
+    for (size_t piece = 0; piece < PIECES; piece++) {
+        if (trma_move_stream_take((const void *)(to + piece * PIECE), (const void *)(to / 2 + piece * PIECE),
+                                  PIECE, 64 << 20)
+                .is_timed) {
+            trma_move_stream_note(SLOW / 10, PIECE);
+        }
+    }
+    assert_false(trma_move_stream_take((const void *)1, (const void *)1, 1, 64 << 20).is_past);
+    assert_ptr_equal(trma_move_place_find(to, to / 2), place);
+    assert_int_equal(trma_move_place_usual_below(place), usual_below);
+    /* But that it will be long. */
+    assert_true(trma_move_stream_take((const void *)to, (const void *)(to / 2), PIECE, 64 << 20).is_past);
+}
+
 /* Pieces that waited for their turn on the core: the runs go as if there were none. */
 static void test_pieces_that_waited(void **state) {
     enum { RUNS = 400, NO_PIECE = 16 };
@@ -450,12 +477,12 @@ static void test_pieces_that_waited(void **state) {
 
 /* One run whose first bytes take `first` when they are looked at; whether it went past the cache. */
 static bool run_watched(struct trma_move_place *place, uint64_t through, uint64_t past, uint64_t first) {
-    const bool is_past = trma_move_place_begin(place, SIZE_MAX);
+    const bool is_past = trma_move_place_begin(place, SIZE_MAX, SIZE_MAX);
 
     if (is_past && trma_move_place_watch(place) == TRMA_MOVE_WATCH_TIME) {
         trma_move_place_note_watched(place, first);
     }
-    trma_move_place_end(place, BYTES, false, is_past ? past : through, BYTES);
+    trma_move_place_end(place, BYTES, is_past ? past : through, BYTES);
     return is_past;
 }
 
@@ -493,11 +520,10 @@ static void test_what_is_not_watched(void **state) {
     }
     place = new_place();
     (void)past_of(place, 100, far_slower, SLOW);
-    trma_move_place_end(place, BYTES, true, SLOW, BYTES);
     for (unsigned i = 0; i < 10 * TRMA_MOVE_WATCH_EVERY; i++) {
-        assert_true(trma_move_place_begin(place, SIZE_MAX));
+        assert_true(trma_move_place_begin(place, BYTES, SIZE_MAX));
         assert_int_equal(trma_move_place_watch(place), TRMA_MOVE_WATCH_NOTHING);
-        trma_move_place_end(place, BYTES, true, SLOW, BYTES);
+        trma_move_place_end(place, BYTES, SLOW, BYTES);
     }
 }
 
@@ -536,6 +562,7 @@ int main(void) {
         cmocka_unit_test(test_a_long_one),
         cmocka_unit_test(test_a_short_one),
         cmocka_unit_test(test_pieces_that_waited),
+        cmocka_unit_test(test_a_run_that_grows_long),
         cmocka_unit_test(test_a_neighbour_comes_and_goes),
         cmocka_unit_test(test_a_look_by_chance),
         cmocka_unit_test(test_slow_again),

@@ -9,6 +9,7 @@
 /* What the puts do. */
 enum stage {
     THROUGH, /* through the caches */
+    AGAIN,   /* as before, until there is one to the place where one was contested */
     TRIAL,   /* past them, after a first one, which has moved the lines away */
     PAST     /* past them, but for looks */
 };
@@ -16,12 +17,14 @@ enum stage {
 struct trma_move_contest {
     atomic_uintptr_t part; /* which one; 0: none yet */
     atomic_uint stage;
-    atomic_uint left;       /* puts until something is to be done; of PAST, bytes */
-    atomic_uint slow;       /* puts through the caches that were contested, one after the other */
-    atomic_uint vain;       /* puts of this trial that took too long */
-    atomic_uint pace;       /* the fastest of these: ticks for 64 KiB */
-    atomic_uint quick;      /* looks that found nothing contested, one after the other */
-    atomic_uintptr_t place; /* where the beginning of a put has gone through the caches; 0: nowhere yet */
+    atomic_uint left;  /* puts until something is to be done; of PAST, bytes */
+    atomic_uint slow;  /* puts to one place that were contested, one after the other */
+    atomic_uint vain;  /* puts of this trial that took too long */
+    atomic_uint pace;  /* the fastest of these: ticks for 64 KiB */
+    atomic_uint quick; /* looks that found nothing contested, one after the other */
+    /* Where the next put is waited for: where one was contested, or its beginning has gone through the caches
+     * (0: nowhere yet). */
+    atomic_uintptr_t place;
 };
 
 static void go_through(struct trma_move_contest *contest, unsigned left) {
@@ -89,14 +92,19 @@ struct trma_move_contest_way trma_move_contest_take(struct trma_move_contest *co
     if (stage == PAST) {
         return take_past(contest, to, size);
     }
-    if (left > 0) {
+    const bool is_back = stage == AGAIN && to == atomic_load_explicit(&contest->place, memory_order_relaxed);
+    const bool is_timed = left == 0 || is_back;
+    if (!is_timed) {
         trma_move_hint_set(&contest->left, left - 1);
+    } else {
+        atomic_store_explicit(&contest->place, to, memory_order_relaxed);
     }
     return (struct trma_move_contest_way){
-        .is_past = stage == TRIAL, .is_timed = left == 0, .bytes = size, .size = size};
+        .is_past = stage == TRIAL, .is_timed = is_timed, .bytes = size, .size = size};
 }
 
-/* One put that lost its processor must not change the way. */
+/* One put that lost its processor must not change the way, nor must one time that the owner reads: what is
+ * contested once may be so at every place. */
 static void note_through(struct trma_move_contest *contest, unsigned pace, bool is_contested) {
     const unsigned slow = trma_move_hint_get(&contest->slow);
 
@@ -112,6 +120,9 @@ static void note_through(struct trma_move_contest *contest, unsigned pace, bool 
         trma_move_hint_set(&contest->vain, 0);
         trma_move_hint_set(&contest->stage, TRIAL);
         trma_move_hint_set(&contest->left, 1);
+    } else {
+        trma_move_hint_set(&contest->stage, AGAIN);
+        trma_move_hint_set(&contest->left, TRMA_MOVE_CONTEST_OTHERS);
     }
 }
 
@@ -160,6 +171,7 @@ void trma_move_contest_note(struct trma_move_contest *contest, const struct trma
 
     switch (trma_move_hint_get(&contest->stage)) {
     case THROUGH:
+    case AGAIN:
         note_through(contest, pace, is_contested);
         break;
     case TRIAL:

@@ -11,8 +11,7 @@ struct trma_move_place {
     atomic_uintptr_t to;
     atomic_uintptr_t from;
     atomic_size_t length;         /* of the last run */
-    atomic_bool is_long;          /* the last run was */
-    atomic_bool is_beside;        /* the one under way is, with those that others stream beside it */
+    atomic_bool is_long;          /* the one under way, as far as is known, goes past the cache anyway */
     struct trma_move_ways ways;   /* through the cache, or else past it */
     struct trma_move_watch watch; /* of those that go past it because that took less */
     atomic_uint used;             /* the number of the last run that began here */
@@ -72,7 +71,6 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
         atomic_store_explicit(&place->from, from, memory_order_relaxed);
         atomic_store_explicit(&place->length, 0, memory_order_relaxed);
         atomic_store_explicit(&place->is_long, false, memory_order_relaxed);
-        atomic_store_explicit(&place->is_beside, false, memory_order_relaxed);
         trma_move_ways_reset(&place->ways);
         trma_move_watch_reset(&place->watch);
         note_use(place);
@@ -80,19 +78,19 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
     return place;
 }
 
-/* Whether it goes past the cache whatever that takes. */
-static bool is_long_one(const struct trma_move_place *place) {
-    return atomic_load_explicit(&place->is_long, memory_order_relaxed) ||
-           atomic_load_explicit(&place->is_beside, memory_order_relaxed);
-}
-
-bool trma_move_place_begin(struct trma_move_place *place, size_t together) {
+bool trma_move_place_begin(struct trma_move_place *place, size_t alone, size_t together) {
     const size_t length = atomic_load_explicit(&place->length, memory_order_relaxed);
     const size_t beside = length >= TRMA_MOVE_PLACE_LEAST ? trma_node_stream_begin(length) : 0;
+    const bool is_long = length >= alone || beside + length >= together;
 
     note_use(place);
-    atomic_store_explicit(&place->is_beside, beside + length >= together, memory_order_relaxed);
-    return is_long_one(place) || trma_move_ways_begin(&place->ways);
+    atomic_store_explicit(&place->is_long, is_long, memory_order_relaxed);
+    return is_long || trma_move_ways_begin(&place->ways);
+}
+
+/* Neither way was chosen for what it takes. */
+static bool is_long_one(const struct trma_move_place *place) {
+    return atomic_load_explicit(&place->is_long, memory_order_relaxed);
 }
 
 enum trma_move_watch_look trma_move_place_watch(struct trma_move_place *place) {
@@ -111,13 +109,9 @@ uint64_t trma_move_place_usual_below(const struct trma_move_place *place) {
     return 4 * trma_move_ways_pace(&place->ways);
 }
 
-void trma_move_place_end(struct trma_move_place *place, size_t length, bool is_long, uint64_t ticks,
-                         size_t bytes) {
-    const bool was_chosen = !is_long && !is_long_one(place);
-
+void trma_move_place_end(struct trma_move_place *place, size_t length, uint64_t ticks, size_t bytes) {
     atomic_store_explicit(&place->length, length, memory_order_relaxed);
-    atomic_store_explicit(&place->is_long, is_long, memory_order_relaxed);
-    if (was_chosen && bytes >= TRMA_MOVE_PLACE_LEAST) {
+    if (!is_long_one(place) && bytes >= TRMA_MOVE_PLACE_LEAST) {
         trma_move_ways_end(&place->ways, ticks, bytes);
     }
 }

@@ -44,8 +44,8 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from);
 
 /* Begins a run: true when it should go past the cache. So it should, whatever it took, when it and those that
  * others stream beside it (node_stream.h) are as long together as `together` bytes, if the last one was as
- * long as TRMA_MOVE_PLACE_LEAST. */
-bool trma_move_place_begin(struct trma_move_place *place, size_t together);
+ * long as TRMA_MOVE_PLACE_LEAST; or when that one alone was as long as `alone`. */
+bool trma_move_place_begin(struct trma_move_place *place, size_t alone, size_t together);
 
 /* Of a run that begins there and goes past the cache: what is to be done with its first bytes if they are put
  * (move_watch.h); and what they took. */
@@ -63,11 +63,9 @@ void trma_move_place_note_watched(struct trma_move_place *place, uint64_t ticks)
 uint64_t trma_move_place_usual_below(const struct trma_move_place *place);
 
 /*
- * The run that begins there has come to its end after `length` bytes. `is_long`: too long for the cache,
- * whatever it takes; so will be the next one, from its begin on. `bytes` of it, which may be 0, took `ticks`
- * of any one clock.
+ * The run that begins there has come to its end after `length` bytes. `bytes` of it, which may be 0, took
+ * `ticks` of any one clock, all by the way that it began.
  */
-void trma_move_place_end(struct trma_move_place *place, size_t length, bool is_long, uint64_t ticks,
-                         size_t bytes);
+void trma_move_place_end(struct trma_move_place *place, size_t length, uint64_t ticks, size_t bytes);
 
 #endif

@@ -54,9 +54,10 @@ static void go_on_at(uintptr_t to, uintptr_t from, size_t length) {
 
 static void end_run(size_t length, size_t least) {
     struct trma_move_place *place = atomic_load_explicit(&run.place, memory_order_relaxed);
-    const bool is_long = length >= least;
+    const bool is_long = length >= least; /* went past the cache, from there on at the latest */
+    const bool is_short = length < TRMA_MOVE_PLACE_LEAST;
 
-    if (is_long || length >= TRMA_MOVE_PLACE_LEAST) {
+    if (is_long || !is_short) {
         place = trma_move_place_learn(atomic_load_explicit(&run.begin.to, memory_order_relaxed),
                                       atomic_load_explicit(&run.begin.from, memory_order_relaxed));
     }
@@ -68,10 +69,7 @@ static void end_run(size_t length, size_t least) {
         const uint64_t ticks =
             atomic_load_explicit(is_usual ? &run.usual.ticks : &run.all.ticks, memory_order_relaxed);
 
-        trma_move_place_end(place, length, is_long, ticks,
-                            length < TRMA_MOVE_PLACE_LEAST ? 0
-                            : is_usual                     ? usual
-                                                           : all);
+        trma_move_place_end(place, length, ticks, is_long || is_short ? 0 : is_usual ? usual : all);
     }
 }
 
@@ -82,7 +80,7 @@ static void begin_run(uintptr_t to, uintptr_t from, size_t least) {
     atomic_store_explicit(&run.place, place, memory_order_relaxed);
     atomic_store_explicit(&run.plain_below, place ? 0 : least, memory_order_relaxed);
     atomic_store_explicit(&run.is_past,
-                          place && trma_move_place_begin(place, TRMA_MOVE_STREAM_TOGETHER * least),
+                          place && trma_move_place_begin(place, least, TRMA_MOVE_STREAM_TOGETHER * least),
                           memory_order_relaxed);
     atomic_store_explicit(&run.usual_below, place ? trma_move_place_usual_below(place) : 0,
                           memory_order_relaxed);

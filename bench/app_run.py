@@ -67,7 +67,8 @@ def missing_file(run, build):
 
 
 def command_of(run, build):
-    command = [str(runner.MPI_ENV), run.host, "mpiexec", "-n", str(run.ranks)]
+    launched = [str(launcher_path(build)), "launch"] if run.variant == WITH and runner.is_crowded(run.ranks) else []
+    command = [str(runner.MPI_ENV), run.host, *launched, "mpiexec", "-n", str(run.ranks)]
     if run.pins:
         command += [str(runner.ROOT / "bench" / "pin"), ",".join(map(str, run.pins))]
     if run.variant == WITH:

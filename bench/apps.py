@@ -18,7 +18,7 @@ from app_run import APPS, COMMS, Run
 from apps_tables import AppResults, fractions_table, papers_table, profile_table, times_table
 from machine import host_title, machine_facts
 from results import text_of
-from runner import ALONE, BUILD, WITH, digest_of
+from runner import ALONE, BUILD, WITH, WITH_COMMAND, digest_of
 
 # Classes, and options of the application's own, with which two ranks take a second or so; with --quick a part of it.
 # quake's comparison with a serial run takes longer than the run itself; `make check` makes it.
@@ -167,7 +167,7 @@ def write_page(path, results, apps, titles, machine, failures):
     except ImportError as missing:
         print(f"\n  no page: {missing}; run it with build/venv/tools/bin/python", file=sys.stderr)
         return
-    apps_page.write(path, results, apps, titles, machine, "truerma run", failures)
+    apps_page.write(path, results, apps, titles, machine, WITH_COMMAND, failures)
     print(f"\n  wrote {path}")
 
 

@@ -188,6 +188,12 @@ def ranks_left_out(name, stored):
     return sorted({ranks for _, ranks, _ in EXPERIMENTS[name].full} - measured)
 
 
+def launched_line(runs):
+    """In which experiments TrueRMA's ranks were launched by it, where there were more than cores; none: nothing to say."""
+    names = dict.fromkeys(run["file"].stem for run in runs if run["outcome"].get("is_launched"))
+    return f"- With TrueRMA more ranks than cores started beneath `truerma launch`: {', '.join(names)}" if names else ""
+
+
 def launches_line(stored):
     """How many launches of each program the medians are of, the fewest of an experiment's. `stored`: the jobs of each experiment."""
     experiments = {}

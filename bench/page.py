@@ -8,6 +8,7 @@ from best import summary_tables
 from experiments import EXPERIMENTS
 from figures import figures_of
 from results import Results, time_text
+from runner import told_of
 from tables import limit_tables, tables_of
 
 THEME = """
@@ -111,7 +112,7 @@ def facts_html(machine, with_command):
     hosts = ", ".join(f"{host} {version}" for host, version in machine["hosts"].items())
     facts = {"machine": f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['caches']}, {machine['memory_gib']} GiB",
              "virtual": machine["virtual"], "system": f"{machine['system']}, Linux {machine['kernel']}, {machine['arch']}",
-             "host MPIs": hosts, "with TrueRMA": f"the same programs, unmodified, behind “{with_command}”",
+             "host MPIs": hosts, "with TrueRMA": told_of(with_command),
              "date": machine["date"]}
     if machine["virtual"] == "unknown":
         del facts["virtual"]

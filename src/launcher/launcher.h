@@ -27,6 +27,7 @@ struct launcher_command {
 };
 
 int launcher_run(int argc, char **argv);
+int launcher_launch(int argc, char **argv);
 int launcher_info(int argc, char **argv);
 int launcher_bench(int argc, char **argv);
 int launcher_report(int argc, char **argv);

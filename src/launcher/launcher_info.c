@@ -13,14 +13,18 @@
 static const char usage[] = "usage: truerma info\n\nPrints what this node can do, where the libraries are, "
                             "and the knobs with their values.\n";
 
+static void print_library(const char *name) {
+    char *library = launcher_preload_library(name);
+    printf("  %-10s %s\n", name, library != NULL ? library : "not installed");
+    free(library);
+}
+
 static void print_libraries(void) {
     puts("libraries");
     for (int abi = TRMA_ABI_MPICH; abi <= TRMA_ABI_STANDARD; abi++) {
-        char *library = launcher_preload_library((enum trma_knob_abi)abi);
-        printf("  %-10s %s\n", launcher_abi_name((enum trma_knob_abi)abi),
-               library != NULL ? library : "not installed");
-        free(library);
+        print_library(launcher_abi_name((enum trma_knob_abi)abi));
     }
+    print_library("session"); /* truerma launch */
 }
 
 /* A number of bytes in the largest unit that keeps it at 1 or more; (size_t)-1 is no limit. */

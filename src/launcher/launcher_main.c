@@ -6,6 +6,8 @@
 
 static const struct launcher_command commands[] = {
     {"run", launcher_run, "[--explain] PROGRAM [ARGUMENT]...", "run an MPI program with TrueRMA under it"},
+    {"launch", launcher_launch, "MPIEXEC [ARGUMENT]...",
+     "start MPICH's ranks in one session, for more ranks than cores"},
     {"info", launcher_info, "", "what this node can do, and the knobs"},
     {"bench", launcher_bench, "[apps | EXPERIMENT...] [OPTION]...", "measure; --list and --help tell more"},
     {"report", launcher_report, "[FILE]...", "one page from what was measured"},
@@ -34,7 +36,7 @@ int main(int argc, char **argv) {
         print_help();
         return LAUNCHER_OK;
     }
-    launcher_say("%s%s%s: the commands are run, info, bench, report, --version and --help",
+    launcher_say("%s%s%s: the commands are run, launch, info, bench, report, --version and --help",
                  name[0] == '\0' ? "no command" : "'", name, name[0] == '\0' ? "" : "' is no command");
     return LAUNCHER_USAGE;
 }

@@ -6,17 +6,15 @@
 #include <unistd.h>
 
 #include "launcher.h"
-#include "launcher_abi.h"
 
 #define LIBRARY_PREFIX "libtruerma-"
 
-char *launcher_preload_library(enum trma_knob_abi abi) {
+char *launcher_preload_library(const char *name) {
     char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = '\0';
     char *folder = launcher_dirname(self);
     char *upper = launcher_dirname(folder);
-    const char *name = launcher_abi_name(abi);
     /* The first form has no "..": it is what users see in LD_PRELOAD and in /proc/<pid>/maps. */
     char *candidates[] = {
         launcher_text("%s/lib/" LIBRARY_PREFIX "%s.so", upper, name),
@@ -40,12 +38,18 @@ struct merge {
     bool has_ours;
 };
 
+/* Of the libraries that stand between a program and its MPI, of which there is one for each ABI. */
+static bool is_an_abi(const char *name) {
+    return strncmp(name, LIBRARY_PREFIX, strlen(LIBRARY_PREFIX)) == 0 &&
+           strcmp(name, LIBRARY_PREFIX "session.so") != 0;
+}
+
 static bool merge_entry(const char *entry, void *context) {
     struct merge *merge = context;
     const char *name = launcher_basename(entry);
-    bool is_truerma = strncmp(name, LIBRARY_PREFIX, strlen(LIBRARY_PREFIX)) == 0;
     bool is_ours = strcmp(name, merge->name) == 0;
-    if (entry[0] == '\0' || (is_truerma && !is_ours) || (is_ours && merge->has_ours))
+    bool is_another = !is_ours && is_an_abi(name) && is_an_abi(merge->name);
+    if (entry[0] == '\0' || is_another || (is_ours && merge->has_ours))
         return false;
     merge->has_ours |= is_ours;
     char *kept = launcher_text("%s%s:", merge->kept, entry);

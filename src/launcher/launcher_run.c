@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "launcher.h"
 #include "launcher_abi.h"
-#include "launcher_preload.h"
+#include "launcher_become.h"
 
 static const char usage[] =
     "usage: truerma run [--explain] [--] PROGRAM [ARGUMENT]...\n"
@@ -55,14 +52,6 @@ static bool parse_arguments(int argc, char **argv, struct request *request, int 
     return true;
 }
 
-/* Becomes the program; comes back only when that fails. */
-static int become(char **command) {
-    execvp(command[0], command);
-    int error = errno;
-    launcher_say("cannot run %s: %s", command[0], strerror(error));
-    return error == ENOENT || error == ENOTDIR ? LAUNCHER_NOT_FOUND : LAUNCHER_CANNOT_RUN;
-}
-
 static void warn_of_unknown_knobs(void) {
     char name[128];
     for (size_t cursor = 0; trma_node_knob_next_unknown(&cursor, name, sizeof name);)
@@ -76,11 +65,8 @@ int launcher_run(int argc, char **argv) {
         return exit_code;
 
     struct trma_knobs knobs;
-    char problem[512];
-    if (trma_node_knob_load(&knobs, problem, sizeof problem) != TRMA_OK) {
-        launcher_say("%s", problem);
+    if (!launcher_become_knobs(&knobs))
         return LAUNCHER_USAGE;
-    }
     if (knobs.log >= TRMA_LOG_WARN && launcher_environment_is_first_rank())
         warn_of_unknown_knobs();
     if (!knobs.enabled && request.explain) {
@@ -88,7 +74,7 @@ int launcher_run(int argc, char **argv) {
         return LAUNCHER_OK;
     }
     if (!knobs.enabled)
-        return become(request.command);
+        return launcher_become(NULL, request.command);
 
     struct launcher_decision decision = launcher_abi_decide(request.command, (enum trma_knob_abi)knobs.abi);
     if (decision.exit_code != LAUNCHER_OK) {
@@ -96,27 +82,14 @@ int launcher_run(int argc, char **argv) {
         return decision.exit_code;
     }
     const char *abi = launcher_abi_name(decision.abi);
-    char *library = launcher_preload_library(decision.abi);
-    if (library == NULL) {
-        launcher_say("libtruerma-%s.so is not there: looked in lib beside the launcher's folder and in %s",
-                     abi, TRMA_LIBDIR);
+    char *library = launcher_become_library(abi);
+    if (library == NULL)
         return LAUNCHER_USAGE;
-    }
-    if (strpbrk(library, " :") != NULL) { /* ld.so(8): both separate entries and cannot be escaped */
-        launcher_say(
-            "LD_PRELOAD cannot hold a path with a space or a colon: install TrueRMA elsewhere than %s",
-            library);
-        return LAUNCHER_USAGE;
-    }
     if (request.explain) {
         printf("%s: %s\n%s\n", abi, decision.reason, library);
         return LAUNCHER_OK;
     }
     if (knobs.log >= TRMA_LOG_INFO && launcher_environment_is_first_rank())
         launcher_say("%s: %s", abi, decision.reason);
-    if (setenv("LD_PRELOAD", launcher_preload_value(library, getenv("LD_PRELOAD")), 1) != 0) {
-        launcher_say("out of memory");
-        return LAUNCHER_USAGE;
-    }
-    return become(request.command);
+    return launcher_become(library, request.command);
 }

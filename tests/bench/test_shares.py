@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 from best import best_tables  # pylint: disable=wrong-import-position
 from campaign import Store  # pylint: disable=wrong-import-position
-from experiments import EXPERIMENTS, adapted, is_adapted, jobs, launches_line, ranks_left_out  # pylint: disable=wrong-import-position
+from experiments import EXPERIMENTS, adapted, is_adapted, jobs, launched_line, launches_line, ranks_left_out  # pylint: disable=wrong-import-position
 from results import Results, share  # pylint: disable=wrong-import-position
 from runner import ALONE, BUILT_WITH, LIMIT, PEERS, WITH, Job, Outcome, command_of  # pylint: disable=wrong-import-position
 from shares import cells_of, chances, limit_us  # pylint: disable=wrong-import-position
@@ -196,6 +196,17 @@ class Counted(unittest.TestCase):
                 _, others = self.ranks_of(host, under)
                 self.assertEqual(len(others), 1)
                 self.assertNotIn("valgrind", others[0])
+
+
+class Launched(unittest.TestCase):
+    def test_line(self):
+        def run(name, **outcome):
+            return {"file": pathlib.Path(f"/somewhere/{name}.json"), "outcome": outcome}
+
+        before = [run("sync"), run("latency", is_launched=False)]
+        self.assertEqual(launched_line(before), "")
+        now = [run("aggregate", is_launched=True), run("sync", is_launched=True)]
+        self.assertTrue(launched_line(before + now + now).endswith("`truerma launch`: aggregate, sync"))
 
 
 class Kept(unittest.TestCase):

@@ -4,6 +4,8 @@
 that the command line names."""
 
 import collections
+import itertools
+import os
 import pathlib
 import random
 import signal
@@ -111,7 +113,31 @@ class Benchmarks(unittest.TestCase):
         outcomes = runner.Benchmarks(runner.WITH_COMMAND).run_in_turns(jobs)
         for outcome in outcomes:
             self.assertEqual(outcome.status, "ok", outcome.message)
+            self.assertFalse(outcome.is_launched)
             self.assertEqual({(cell["mode"], cell["in_turns"]) for cell in outcome.cells}, {("pscw", True), ("lock_all", True)})
+
+    def test_more_ranks_than_cores(self):
+        """Only the variant with TrueRMA is launched by it, and only then."""
+        cores = len(os.sched_getaffinity(0))
+        launched = {}
+        for variant, ranks, with_command in itertools.product((runner.ALONE, runner.WITH), (cores, cores + 1),
+                                                              (runner.WITH_COMMAND, "", "env A=B")):
+            command = runner.command_of(runner.Job(HOST, variant, "sync", (), ranks), with_command)
+            before = command[2:command.index("mpiexec")]
+            launched[variant, ranks - cores, with_command] = before
+        wanted = {key: [str(runner.BUILD / "bin" / "truerma"), "launch"] if key == (runner.WITH, 1, runner.WITH_COMMAND) else []
+                  for key in launched}
+        self.assertEqual(launched, wanted)
+        self.assertIn("truerma launch mpiexec", runner.told_of(runner.WITH_COMMAND))
+        self.assertNotIn("truerma launch", runner.told_of(""))
+
+    def test_crowded_programs(self):
+        args = ("--mode", "fan_in", "--reps", "3", "--budget-ms", "3", "--pin", "auto")
+        ranks = len(os.sched_getaffinity(0)) + 1
+        jobs = [runner.Job(HOST, variant, "sync", args, ranks) for variant in (runner.ALONE, runner.WITH)]
+        outcomes = runner.Benchmarks(runner.WITH_COMMAND).run_in_turns(jobs)
+        self.assertEqual([outcome.is_launched for outcome in outcomes], [False, True])
+        self.assertEqual(outcomes[1].status, "ok", outcomes[1].message)  # some hosts alone are wrong
 
     def test_a_place_that_is_none(self):
         job = runner.Job(HOST, runner.ALONE, "latency", ("--turns", "/nowhere,0"), 1)

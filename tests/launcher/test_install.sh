@@ -21,7 +21,7 @@ check() { # WHAT command... : the command must succeed
 cmake --install "$build" --prefix "$work/first" >/dev/null || exit 1
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
-for file in bin/truerma include/truerma.h "$libdir/cmake/TrueRMA/TrueRMAConfig.cmake" share/man/man1/truerma.1; do
+for file in bin/truerma "$libdir/libtruerma-session.so" include/truerma.h "$libdir/cmake/TrueRMA/TrueRMAConfig.cmake" share/man/man1/truerma.1; do
     check "$file is installed" test -f "$prefix/$file"
 done
 for mpi in mpich-debian openmpi-debian "$@"; do

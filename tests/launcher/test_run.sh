@@ -52,7 +52,7 @@ expect_refused 127 'cannot run ./no_interpreter: No such file' env TRUERMA_ABI=m
 # The command line.
 expect_refused 2 'run what\?' "${run[@]}"
 expect_refused 2 'run has no option --preload' "${run[@]}" --preload true
-expect_refused 2 "'go' is no command: the commands are run, info" "$truerma" go
+expect_refused 2 "'go' is no command: the commands are run, launch, info" "$truerma" go
 expect_refused 2 'no command' "$truerma"
 expect_refused 2 'info takes no arguments, got x' "$truerma" info x
 expect 0 '^usage: truerma run' "${run[@]}" --help

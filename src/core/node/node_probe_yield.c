@@ -118,6 +118,6 @@ void trma_node_probe_yield_describe(double in_one_session, double in_own_session
     } else {
         snprintf(text, room,
                  "hand the core over within a session only, and launchers may give each rank its own%s",
-                 has_autogroups ? " (cure: sysctl kernel.sched_autogroup_enabled=0)" : "");
+                 has_autogroups ? " (cure: truerma launch, or sysctl kernel.sched_autogroup_enabled=0)" : "");
     }
 }

@@ -24,7 +24,7 @@ enum { TRMA_PROBE_YIELD_COMPUTING_NS = 20000000 };
  */
 double trma_node_probe_yield_share(bool has_own_sessions);
 
-/* One line, in a user's words, for two such shares; what would cure it, where an admin could. */
+/* One line, in a user's words, for two such shares; what cures it, where something does. */
 void trma_node_probe_yield_describe(double in_one_session, double in_own_sessions, bool has_autogroups,
                                     char *text, size_t room);
 

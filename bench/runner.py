@@ -99,9 +99,10 @@ def is_crowded(ranks):
     return ranks > len(os.sched_getaffinity(0))
 
 
-def launched_by(ranks, with_command):
-    """What stands before mpiexec in the TrueRMA variant, unless that is another one than the usual: see `truerma launch`."""
-    return shlex.split(LAUNCH_COMMAND) if is_crowded(ranks) and with_command == WITH_COMMAND else []
+def launched_by(job, with_command):
+    """What stands before mpiexec: in the TrueRMA variant `truerma launch`, unless that is another one than the usual."""
+    is_usual = job.variant == WITH and with_command == WITH_COMMAND
+    return shlex.split(LAUNCH_COMMAND) if is_usual and is_crowded(job.ranks) else []
 
 
 def told_of(with_command):
@@ -116,7 +117,7 @@ def command_of(job, with_command, build=BUILD):
     if job.variant == LIMIT:
         return program
     prefix = shlex.split(with_command) if job.variant == WITH else []
-    start = [str(MPI_ENV), job.host, *(launched_by(job.ranks, with_command) if prefix else []), "mpiexec", "-n"]
+    start = [str(MPI_ENV), job.host, *launched_by(job, with_command), "mpiexec", "-n"]
     simulator = SIMULATORS.get(job.under, [])
     if job.under in ("callgrind", "perf"):
         others = ALIKE if job.under == "callgrind" and job.host in PEERS else []
@@ -145,7 +146,7 @@ def best_of(cells):
 
 def fingerprint_of(job, with_command, build=BUILD):
     """Changes when the job, its program or the library does: results are kept under it."""
-    launched = " ".join([*launched_by(job.ranks, with_command), with_command])
+    launched = " ".join([*launched_by(job, with_command), with_command])
     what = repr(dataclasses.astuple(job)[:6]) + job.under + (launched if job.variant == WITH else "")
     return digest_of(what, program_path(job, build), build if job.variant == WITH else None)
 
@@ -355,7 +356,7 @@ class Benchmarks:
 
     def _see(self, job, outcome):
         self.seen.setdefault(job.placement, []).extend(outcome.cells)
-        outcome.is_launched = job.variant == WITH and bool(launched_by(job.ranks, self.with_command))
+        outcome.is_launched = bool(launched_by(job, self.with_command))
         return outcome
 
     def run(self, job):

@@ -10,9 +10,10 @@
  *
  * Its proxy, one on each node, has a session of its own and calls setsid in each child before that becomes a
  * rank: the child leads a process group then, by which the proxy ends it and all that it has started. It also
- * leads a session, which nobody needs; but Linux divides cores between sessions first ("autogroups",
- * sched(7)), so that ranks which share a core cannot hand it to each other by a yield (node_probe_yield.h).
- * Here such a child leads a group within the proxy's session, which has no terminal either.
+ * leads a session, which only who opens a terminal needs; but Linux divides cores between sessions first
+ * ("autogroups", sched(7)), so that ranks which share a core cannot hand it to each other by a yield
+ * (node_probe_yield.h). Here such a child leads a group within the proxy's session, which has no terminal
+ * either.
  *
  * The library is inherited by all that the proxy starts; in every other program setsid is the kernel's.
  */

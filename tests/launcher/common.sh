@@ -37,6 +37,16 @@ expect() {
     fi
 }
 
+preload_is() { # EXPECTED BEFORE command... : LD_PRELOAD in a program behind the command, when it was BEFORE
+    local expected=$1 before=$2 value
+    shift 2
+    value=$(env -i PATH=/usr/bin:/bin TRUERMA_ABI=mpich LD_PRELOAD="$before" "$@" sh -c 'echo "$LD_PRELOAD"' 2>/dev/null | tail -n 1)
+    [ "$value" = "$expected" ] || {
+        echo "FAILED: $*: LD_PRELOAD='$before' became '$value', expected '$expected'"
+        failures=$((failures + 1))
+    }
+}
+
 # A refusal is one line.
 expect_refused() { # STATUS PATTERN command...
     local lines

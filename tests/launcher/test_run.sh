@@ -13,21 +13,13 @@ expect 0 '^loaded abi$' env TRUERMA_ABI=abi "${run[@]}" true
 library libother.so
 other=$PWD/lib/libother.so
 
-preload_is() { # EXPECTED BEFORE : LD_PRELOAD in the program, when it was BEFORE
-    local value
-    value=$(env -i PATH=/usr/bin:/bin TRUERMA_ABI=mpich LD_PRELOAD="$2" "${run[@]}" "${show[@]}" 2>/dev/null | tail -n 1)
-    [ "$value" = "$1" ] || {
-        echo "FAILED: LD_PRELOAD='$2' became '$value', expected '$1'"
-        failures=$((failures + 1))
-    }
-}
-preload_is "$lib/libtruerma-mpich.so" ""
-preload_is "$other:$lib/libtruerma-mpich.so" "$other"
-preload_is "$other:$other:$lib/libtruerma-mpich.so" "$other $other"
-preload_is "$lib/libtruerma-mpich.so" "$lib/libtruerma-mpich.so"
-preload_is "$other:$lib/libtruerma-mpich.so" "$other::$lib/libtruerma-mpich.so:$lib/libtruerma-mpich.so"
-preload_is "$other:$lib/libtruerma-mpich.so" "$lib/libtruerma-openmpi.so:$other"
-preload_is "$other:$lib/libtruerma-mpich.so" "$lib/libtruerma-abi.so:$other"
+preload_is "$lib/libtruerma-mpich.so" "" "${run[@]}"
+preload_is "$other:$lib/libtruerma-mpich.so" "$other" "${run[@]}"
+preload_is "$other:$other:$lib/libtruerma-mpich.so" "$other $other" "${run[@]}"
+preload_is "$lib/libtruerma-mpich.so" "$lib/libtruerma-mpich.so" "${run[@]}"
+preload_is "$other:$lib/libtruerma-mpich.so" "$other::$lib/libtruerma-mpich.so:$lib/libtruerma-mpich.so" "${run[@]}"
+preload_is "$other:$lib/libtruerma-mpich.so" "$lib/libtruerma-openmpi.so:$other" "${run[@]}"
+preload_is "$other:$lib/libtruerma-mpich.so" "$lib/libtruerma-abi.so:$other" "${run[@]}"
 
 expect 0 '^loaded mpich$' env TRUERMA_ABI=mpich "${run[@]}" -- true --help
 expect 7 '^loaded mpich$' env TRUERMA_ABI=mpich "${run[@]}" sh -c 'exit 7'

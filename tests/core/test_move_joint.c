@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "move/move_contest.h"
 #include "move/move_copy.h"
 #include "move/move_joint.h"
 #include "move/move_stream.h"
@@ -293,12 +294,39 @@ static void test_news(void **state) {
     play_run(2, play_news);
 }
 
+/* Joint puts, too, are among those after which one alone is timed, to see whether its lines are contested. */
+static void play_counted(struct actor *actor) {
+    char *memory = shared_memory();
+
+    if (actor->me == TARGET) {
+        attend_slowly(actor);
+        return;
+    }
+    actor->team->help.is_crowded = false;
+    struct copies puts = copies_of(actor, memory, true);
+    puts.copy.size = TRMA_MOVE_JOINT_SHORT;
+    scene_await(actor->scene, PLACE, 1);
+    unsigned joint = 0;
+    for (unsigned i = 1; i < TRMA_MOVE_CONTEST_EVERY; i++) {
+        joint += is_asked(&puts.copy);
+    }
+    CHECK(joint > 0);
+    CHECK(!trma_move_contest_pass((uintptr_t)memory));
+    free(puts.copy.local);
+    scene_set(actor->scene, FINISHED, 1);
+}
+
+static void test_counted(void **state) {
+    (void)state;
+    (void)shared_memory();
+    play_run(2, play_counted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_target),
-        cmocka_unit_test(test_middle_ones),
-        cmocka_unit_test(test_no_joint_copies),
-        cmocka_unit_test(test_news),
+        cmocka_unit_test(test_slow_target),     cmocka_unit_test(test_middle_ones),
+        cmocka_unit_test(test_no_joint_copies), cmocka_unit_test(test_news),
+        cmocka_unit_test(test_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

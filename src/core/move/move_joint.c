@@ -7,6 +7,7 @@
 
 #include "../node/node_wait.h"
 #include "move_bytes.h"
+#include "move_contest.h"
 #include "move_hint.h"
 #include "move_stream.h"
 #include "move_watch.h"
@@ -121,6 +122,14 @@ static void heed_news(struct class *class) {
     }
 }
 
+/* A put that was made jointly is one of those after which one alone is timed, to see whether its lines are
+ * contested. */
+static void count_put(const struct trma_move_joint *copy) {
+    if (copy->is_put && copy->size < TRMA_MOVE_CONTEST_LESS_THAN) {
+        (void)trma_move_contest_pass((uintptr_t)copy->mapped);
+    }
+}
+
 /* By the way that takes less. */
 static uint64_t copy_some(const struct trma_move_joint *copy) {
     struct class *class = class_of(copy->size, copy->is_put);
@@ -134,6 +143,9 @@ static uint64_t copy_some(const struct trma_move_joint *copy) {
         copy_alone(copy);
     }
     const uint64_t taken = ticks() - begin;
+    if (was_asked) {
+        count_put(copy);
+    }
     if (is_joint == (blocks > 0)) {
         trma_move_ways_end(&class->ways, taken, copy->size);
     }

@@ -30,6 +30,14 @@
  * not last, and each look that it begins anew with moves lines to the target. Measured (Zen 4, bench-rate,
  * processes in turns, bursts of 32 puts of 256 KiB, of which 7000 to 11000 were made): 18 to 49 puts tried
  * jointly instead of 161 to 491.
+ *
+ * What a put takes alone depends on whether it goes past the caches, as those to contested lines do
+ * (move_contest.h), and to find that takes some twenty that are made alone. But a look at that way has three
+ * to five, and until all of the twenty are over it finds puts slow that go through the caches. So joint puts
+ * count among those of which one in 16 is timed: the second and third look find it. (Until 2026-11-30 they
+ * did not, and it took seven looks, the last ones 1024 puts apart: Zen 4, the CPUs far from each other, puts
+ * of 256 KiB that the target reads, most launches of bench-latency 34 to 35 us; 18 to 19 without joint
+ * copies.)
  */
 enum {
     TRMA_MOVE_JOINT_SHORT = 256 << 10, /* bytes; short ones are less */

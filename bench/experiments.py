@@ -50,7 +50,7 @@ LATENCY = (*(("latency", 2, ("--op", ops, "--mode", mode, *SHORT, *WARM))
              for ops, modes in (("put,get", ("pscw", "fence", "lock", "lock_shared", "lock_all")),
                                 ("accumulate,fetch_and_op,compare_and_swap", ("pscw", "fence", "lock", "lock_all")))
              for mode in modes),
-           ("latency", 2, ("--op", "put", "--mode", "pscw_read", "--size", "8K,16K,32K,64K,256K,1M,4M", *SHORT, *WARM)))
+           ("latency", 2, ("--op", "put", "--mode", "pscw_read,pscw_made", "--size", "8K,16K,32K,64K,256K,1M,4M", *SHORT, *WARM)))
 RATE = (*(("rate", 2, ("--mode", mode, *SHORT, *WARM)) for mode in ("pscw", "lock_all")),
         ("rate", 2, ("--mode", "lock_all", "--size", "8", "--values", "1024", *SHORT, *WARM)))
 

@@ -3,6 +3,8 @@
  *
  * pscw: ping-pong, one epoch a way; the time is half a round trip (Lai et al., section 5.2). pscw_read: the
  * same, and who was exposed reads all that came, as programs do: it then lies in both ranks' caches.
+ * pscw_made: the same, and the origin writes it anew before each put, as programs do as well: a word of each
+ * line, which is part of the time.
  * fence: the ranks take turns; the time is that of the operation and one fence.
  * lock: exclusive lock, operation, unlock. lock_shared: the same with a shared lock.
  * lock_all: operation and flush within one lock_all epoch. In the last three the target waits in a barrier,
@@ -13,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct bench_program program = {.name = "latency",
-                                             .summary =
-                                                 "time of one operation with its synchronisation, two ranks",
-                                             .modes = "pscw,pscw_read,fence,lock,lock_shared,lock_all",
-                                             .ops = TRANSFER_OPS,
-                                             .flavours = "create,allocate",
-                                             .sizes = "8,64,512,1K,4K,8K,32K,64K,256K,1M,4M"};
+static const struct bench_program program = {
+    .name = "latency",
+    .summary = "time of one operation with its synchronisation, two ranks",
+    .modes = "pscw,pscw_read,pscw_made,fence,lock,lock_shared,lock_all",
+    .ops = TRANSFER_OPS,
+    .flavours = "create,allocate",
+    .sizes = "8,64,512,1K,4K,8K,32K,64K,256K,1M,4M"};
 
 struct latency {
     struct transfer transfer;
@@ -29,6 +31,8 @@ struct latency {
 
 static void access_epoch(struct latency *latency) {
     MPI_Win win = latency->transfer.window->win;
+    if (latency->transfer.makes)
+        transfer_make(&latency->transfer);
     MPI_Win_start(latency->peer, 0, win);
     transfer_issue(&latency->transfer);
     MPI_Win_complete(win);
@@ -143,8 +147,9 @@ static bool is_pscw(const char *mode) {
     return strncmp(mode, "pscw", 4) == 0;
 }
 
-static bool reads(const char *mode) {
-    return strcmp(mode, "pscw_read") == 0;
+static void set_use(struct transfer *transfer, const char *mode) {
+    transfer->makes = strcmp(mode, "pscw_made") == 0;
+    transfer->reads = transfer->makes || strcmp(mode, "pscw_read") == 0;
 }
 
 static struct bench_task task_of(struct latency *latency, const char *mode) {
@@ -152,7 +157,7 @@ static struct bench_task task_of(struct latency *latency, const char *mode) {
     struct bench_task task = {
         .context = latency, .run = run_lock, .check = check_passive, .least = 10, .before = 1};
     if (is_pscw(mode)) {
-        latency->transfer.reads = reads(mode);
+        set_use(&latency->transfer, mode);
         task.run = run_pscw;
         task.check = check_active;
     } else if (strcmp(mode, "fence") == 0) {
@@ -209,6 +214,8 @@ struct hand {
 enum { FLAG_ROOM = 128 }; /* two cache lines: neighbours are fetched in pairs */
 
 static void hand_over(struct hand *hand) {
+    if (hand->transfer.makes)
+        transfer_make(&hand->transfer);
     transfer_issue(&hand->transfer);
     atomic_store_explicit(hand->theirs, ++hand->raised, memory_order_release);
     transfer_done(&hand->transfer);
@@ -277,7 +284,7 @@ static void measure(const struct bench *bench, const char *mode, const char *op,
     const bool is_by_hand = windows > 0 && is_pscw(mode) && is_copy(op) && is_limited(bench);
     if (is_by_hand) {
         begin_hand(&hand, bench, op, size, buffer);
-        hand.transfer.reads = reads(mode);
+        set_use(&hand.transfer, mode);
         task[count] = (struct bench_task){
             .context = &hand, .run = run_hand, .check = check_hand, .least = 10, .before = 1};
         strcpy(flavour[count++], "exchange");

@@ -8,8 +8,9 @@ from shares import TOLD, allocated_shares, chances
 
 OPERATIONS = {"put": "put", "get": "get", "fetch_and_op": "fetch_and_op", "compare_and_swap": "compare_and_swap",
               "accumulate": "accumulate"}
-MODES = {"pscw": "post/start/complete/wait", "pscw_read": "post/start/complete/wait, read", "fence": "fence",
-         "lock": "lock, unlock", "lock_shared": "shared lock, unlock", "lock_all": "lock_all, flush"}
+MODES = {"pscw": "post/start/complete/wait", "pscw_read": "post/start/complete/wait, read",
+         "pscw_made": "post/start/complete/wait, made and read", "fence": "fence", "lock": "lock, unlock",
+         "lock_shared": "shared lock, unlock", "lock_all": "lock_all, flush"}
 
 
 def size_text(size):
@@ -125,7 +126,7 @@ def latency_tables_of(results, titles, where):
             beside = results.find(host, WITH, bench="latency", mode=mode, op=op, size=size, flavour=within, **where)
             if beside:  # in turns with these very cells
                 limits[-1] = number_text(beside, "median_us", "")
-            if mode == "pscw_read":
+            if mode in ("pscw_read", "pscw_made"):
                 by_hand = results.find(host, WITH, bench="latency", mode=mode, op=op, size=size, flavour="exchange", **where)
                 limits = [number_text(by_hand, "median_us", ""), ""]
             rows.append(row + limits)

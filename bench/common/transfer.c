@@ -55,13 +55,31 @@ void transfer_done(struct transfer *transfer) {
     transfer_done_as(transfer, transfer->kind);
 }
 
-/* So that they lie in this rank's caches. */
-static void read_all(const volatile uint64_t *window, size_t words) {
-    enum { WORDS_OF_LINE = 8 };
+enum { WORDS_OF_LINE = 8 };
+
+void transfer_make(struct transfer *transfer) {
+    for (size_t i = 0; i < transfer_words(transfer); i += WORDS_OF_LINE)
+        transfer->buffer[i] = transfer->issued + 1;
+}
+
+/* So that they lie in this rank's caches. Gives their sum. */
+static uint64_t read_all(const volatile uint64_t *window, size_t words) {
     uint64_t sum = 0;
     for (size_t i = 0; i < words; i += WORDS_OF_LINE)
         sum += window[i];
     __asm__ volatile("" : : "r"(sum));
+    return sum;
+}
+
+/* Whether it is one of those by which a put tells its number. */
+static bool is_number(const struct transfer *transfer, size_t word) {
+    return word == 0 || word == transfer_words(transfer) - 1 ||
+           (transfer->makes && word % WORDS_OF_LINE == 0);
+}
+
+/* What a put that makes all must have brought, by read_all. */
+static uint64_t sum_of_made(const struct transfer *transfer, uint64_t number) {
+    return number * ((transfer_words(transfer) + WORDS_OF_LINE - 1) / WORDS_OF_LINE);
 }
 
 void transfer_arrived(struct transfer *transfer) {
@@ -77,8 +95,10 @@ void transfer_arrived(struct transfer *transfer) {
     case TRANSFER_PUT:
         transfer->wrong += window[last] != number;
         transfer->wrong += window[0] != number;
-        if (transfer->reads)
-            read_all(window, last + 1);
+        if (transfer->reads) {
+            const uint64_t sum = read_all(window, last + 1);
+            transfer->wrong += transfer->makes && sum != sum_of_made(transfer, number);
+        }
         break;
     case TRANSFER_FETCH_AND_OP:
     case TRANSFER_COMPARE_AND_SWAP:
@@ -98,8 +118,9 @@ static long window_wrong(const struct transfer *transfer, uint64_t arrived) {
     case TRANSFER_PUT:
         if (arrived == 0)
             return 0;
-        wrong = bench_wrong(window, transfer->size, seed_of(transfer->peer), 1);
-        return wrong + (window[0] != arrived) + (window[words - 1] != arrived);
+        for (size_t i = 0; i < words; i++)
+            wrong += window[i] != (is_number(transfer, i) ? arrived : bench_word(seed_of(transfer->peer), i));
+        return wrong;
     case TRANSFER_ACCUMULATE:
         for (size_t i = 0; i < words; i++)
             wrong += window[i] != arrived * bench_word(seed_of(transfer->peer), i);

@@ -36,6 +36,7 @@ struct transfer {
     uint64_t issued;   /* operations that this rank has issued */
     uint64_t received; /* operations that this rank has seen arrive, where the synchronisation tells */
     bool reads;        /* the target reads all that a put brought, a word of each cache line */
+    bool makes;        /* and it can tell that all is new: a put carries its number in each of these words */
     long wrong;        /* words found wrong so far */
 };
 
@@ -51,6 +52,9 @@ void transfer_begin(struct transfer *transfer, const char *op, size_t size, stru
 /* Makes it a copy or a sum without MPI (put, get and accumulate), to or from `memory`, which holds by now
  * what gets will bring: the limit of transfers, with all that they have besides MPI's calls. */
 void transfer_copy(struct transfer *transfer, uint64_t *memory);
+
+/* Writes what the next put, of a transfer that makes all that it puts, is to bring. */
+void transfer_make(struct transfer *transfer);
 
 /* Issues the next operation towards the peer. */
 void transfer_issue(struct transfer *transfer);

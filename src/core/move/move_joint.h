@@ -35,9 +35,10 @@
  * (move_contest.h), and to find that takes some twenty that are made alone. But a look at that way has three
  * to five, and until all of the twenty are over it finds puts slow that go through the caches. So joint puts
  * count among those of which one in 16 is timed: the second and third look find it. (Until 2026-11-30 they
- * did not, and it took seven looks, the last ones 1024 puts apart: Zen 4, the CPUs far from each other, puts
- * of 256 KiB that the target reads, most launches of bench-latency 34 to 35 us; 18 to 19 without joint
- * copies.)
+ * did not, and it took seven looks, the last ones 1024 puts apart: computed by move_ways.c and
+ * move_contest.c, from what a put of 256 KiB takes on Zen 4, the CPUs far from each other. There most
+ * launches of bench-latency --mode pscw_read took 34 to 35 us, 18 to 19 without joint copies; by this it was
+ * not measured.)
  */
 enum {
     TRMA_MOVE_JOINT_SHORT = 256 << 10, /* bytes; short ones are less */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "mem/mem_heap.h"
+#include "mem/mem_hot.h"
 #include "mem/mem_xpmem.h"
 #include "node/node_peer.h"
 
@@ -26,6 +27,7 @@ static void load(void) {
     trma_mem_heap_configure(0, (size_t)knobs.heap_chunk);
     trma_node_peer_allow_cma(knobs.cma);
     trma_mem_xpmem_allow(knobs.xpmem);
+    trma_mem_hot_allow(knobs.huge);
 }
 
 const struct trma_knobs *trma_knobs(void) {

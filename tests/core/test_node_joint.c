@@ -261,8 +261,8 @@ static void test_bad_memory(void **state) {
     play_run(2, play_bad_memory);
 }
 
-/* Nobody takes it up: it is taken back, and not asked for every time; nor in a crowd, or where it is not
- * wanted; nor while a thread of the same origin has the slot. Whoever attends is asked in any case. */
+/* Nobody takes it up: it is taken back, and not asked for every time; in a crowd not at all; nor where it is
+ * not wanted, or while a thread of the same origin has the slot. Whoever attends is asked in any case. */
 static void test_in_vain(void **state) {
     (void)state;
     static struct trma_help_words words;
@@ -294,8 +294,15 @@ static void test_in_vain(void **state) {
     assert_int_equal(block.offset, 0);
     assert_int_equal(block.size, sizeof local); /* none was copied */
     own.is_crowded = true;
+    assert_true(trma_node_joint_may_come(&own, &words));
+    assert_true(trma_node_joint_begin(&ask, &own, (uintptr_t)local, 0, sizeof local, true));
+    assert_int_equal(trma_node_joint_end(&ask, &own, &block), 0);
+    words.is_attending = 0;
+    own.joining.skips = 0;
+    assert_false(trma_node_joint_may_come(&own, &words));
     assert_false(trma_node_joint_begin(&ask, &own, (uintptr_t)local, 0, sizeof local, true));
     own.is_crowded = false;
+    assert_true(trma_node_joint_may_come(&own, &words));
     own.copy = NULL;
     assert_false(trma_node_joint_begin(&ask, &own, (uintptr_t)local, 0, sizeof local, true));
 }

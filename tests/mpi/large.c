@@ -148,6 +148,25 @@ static void by_lock(struct check_window *window) {
     }
 }
 
+/* So often from the same memory, and into the same, that it is moved to huge pages meanwhile (mem_hot.h). */
+static void again_and_again(struct check_window *window) {
+    enum { OFTEN = 40, SIZE = 4 << 20 };
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int round = 0; round < OFTEN && check_rank == 0; round++) {
+        const int next = check_neighbour(1);
+        fill(out, SIZE, seed_of(0, round));
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, window->win);
+        put(window, next, SIZE, round);
+        MPI_Win_flush(next, window->win);
+        look(out, SIZE, seed_of(0, round));
+        get(window, next, SIZE);
+        MPI_Win_unlock(next, window->win);
+        look(in, SIZE, seed_of(0, round));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void by_all(struct check_window *window) {
     part = "fence";
     by_fence(window);
@@ -156,6 +175,8 @@ static void by_all(struct check_window *window) {
     MPI_Barrier(MPI_COMM_WORLD);
     part = "lock";
     by_lock(window);
+    part = "again and again";
+    again_and_again(window);
 }
 
 /* Windows on `out` and `in`, made and freed while puts and gets go on. */
@@ -193,6 +214,8 @@ static void beside_a_thread(struct check_window *window) {
     by_lock(window);
     part = "post, beside a thread";
     by_post(window);
+    part = "again and again, beside a thread";
+    again_and_again(window);
     atomic_store(&is_over, true);
     pthread_join(thread, NULL);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -198,7 +198,8 @@ uint64_t trma_move_joint(const struct trma_move_joint *copy) {
     struct trma_move_joint part = *copy;
     uint64_t blocks = 0;
 
-    if (trma_move_overlap(copy->mapped, copy->local, copy->size)) {
+    if (!trma_node_joint_may_come(copy->own, copy->words) ||
+        trma_move_overlap(copy->mapped, copy->local, copy->size)) {
         copy_alone(copy);
         return 0;
     }

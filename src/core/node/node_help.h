@@ -24,7 +24,8 @@
  * freed, so there is nothing else to look at. The very first transfer is tried by the target, by the kernel
  * as well, since a page that nobody has touched is provided sooner to its owner.
  *
- * One thread of the target attends at a time. Not in crowded teams, where nobody spins.
+ * One thread of the target attends at a time. In crowded teams nobody spins but who is alone
+ * on its core (node_turn.h).
  */
 
 enum {
@@ -135,7 +136,7 @@ struct trma_help {
     struct trma_peer **peers;      /* the team's members */
     uint32_t me;                   /* its index in the team */
     uint32_t n_slots;              /* that the members use */
-    bool is_crowded;               /* nobody attends */
+    bool is_crowded;               /* members attend while they are alone on their core */
     atomic_uint windows; /* whose memory, this process's, peers reach by the kernel: it attends for these */
     atomic_bool has_attendant;
     atomic_uint eager_waits;            /* so many more begin by attending, whatever windows need */

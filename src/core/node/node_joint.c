@@ -47,11 +47,20 @@ static struct trma_help_slot *slot_of(const struct trma_joint_ask *ask) {
     return &ask->words->slots[ask->index];
 }
 
+/* Relaxed: a hint, what is asked is ordered by the slot. */
+static bool attends(const struct trma_help_words *words) {
+    return atomic_load_explicit(&words->is_attending, memory_order_relaxed);
+}
+
+bool trma_node_joint_may_come(const struct trma_help *own, const struct trma_help_words *words) {
+    return !own->is_crowded || attends(words);
+}
+
 bool trma_node_joint_begin(struct trma_joint_ask *ask, struct trma_help *own, uintptr_t local,
                            uintptr_t place, size_t size, bool is_put) {
-    const bool is_attending = atomic_load_explicit(&ask->words->is_attending, memory_order_relaxed);
+    const bool is_skipped = !own->is_crowded && trma_node_help_is_skipped(&own->joining);
 
-    if (!own->copy || own->is_crowded || (trma_node_help_is_skipped(&own->joining) && !is_attending)) {
+    if (!own->copy || ((own->is_crowded || is_skipped) && !attends(ask->words))) {
         return false;
     }
     ask->index = own->me % own->n_slots;

@@ -13,8 +13,9 @@
  * (it reaches the origin's memory by CMA), until none is left: who is faster copies more. The origin asks by
  * one of the target's slots of help (node_help.h) and does not wait for an answer. It begins, and when no
  * block is left it takes back what was not taken up, or waits until the target is through with its last
- * block. A target that cannot reach the origin's memory says how many blocks it has done, and the origin does
- * the others. So nobody depends on it, and a target that does not wait in a call of ours takes no part.
+ * block. Where cores are few a target takes part while all of its core's members wait, itself one of them.
+ * One that cannot reach the origin's memory says how many blocks it has done, and the origin does the others.
+ * So nobody depends on it, and a target that does not wait in a call of ours takes no part.
  *
  * Source of the idea: the hybrid of copies by the processor and by an engine of Lai, Sur, Panda 2010; the
  * engine is the processor that waits.
@@ -61,6 +62,10 @@ struct trma_joint_block {
     size_t offset;
     size_t size;
 };
+
+/* False where cores are few and the target does not attend just now: it will not soon, either. For origins.
+ * Thread-safe. */
+bool trma_node_joint_may_come(const struct trma_help *own, const struct trma_help_words *words);
 
 /*
  * The origin's side. begin: asks the target for a part of `size` bytes, at most TRMA_JOINT_MOST, between

@@ -38,6 +38,8 @@
       "off keeps /dev/xpmem from being used where the kernel module is loaded")                              \
     X(SWITCH, joint, "TRUERMA_JOINT", "on", "on|off", 0, 0,                                                  \
       "off leaves large puts and gets to the origin alone, also while their target waits")                   \
+    X(SWITCH, huge, "TRUERMA_HUGE", "on", "on|off", 0, 0,                                                    \
+      "off leaves memory that large puts and gets use again and again on small pages")                       \
     X(SIZE, heap_chunk, "TRUERMA_HEAP_CHUNK", "64M", "bytes from 64K to 1G", 64ULL << 10, 1ULL << 30,        \
       "size of the first shared piece that allocated memory and windows are cut from")
 

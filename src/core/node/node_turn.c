@@ -172,6 +172,10 @@ static enum company look_around(const struct trma_turns *turns) {
     return company;
 }
 
+bool trma_node_turn_is_alone(const struct trma_turns *turns) {
+    return look_around(turns) == ALONE;
+}
+
 /* Sleeps, having announced itself, until woken or for so long; true when somebody has rung, or woken it. */
 static bool lie(struct trma_turns *turns, struct trma_doorbell *bell, unsigned rings, uint32_t wanted,
                 uint64_t timeout_ns) {

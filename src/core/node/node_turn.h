@@ -93,6 +93,9 @@ bool trma_node_turn_wake_next(const struct trma_turns *turns);
  */
 unsigned trma_node_turn_patience(struct trma_turns *turns);
 
+/* Whether all of those sleep who, when the caller last looked, shared its core. */
+bool trma_node_turn_is_alone(const struct trma_turns *turns);
+
 /* What came of so many yields: the wait was over, or lay down. Those that it did not make by its own choice
  * do not count: 0. */
 void trma_node_turn_learn(struct trma_turns *turns, unsigned yields, bool is_over);

@@ -33,6 +33,7 @@ enum {
      * origins): 45 us with 4 ms and more, 56 with 2, 62 with 1, 67 with 200 us, 105 with 50. */
     KEPT_NS = 5000000,
     ALONE_NS = 200000, /* how long to stay awake for others of a core, who all sleep */
+    LOOKS_ALONE = 256, /* at what they and origins ask for, 10 to 20 us, until others may have the core */
     LIVENESS_PERIOD_NS = 200000000,
     DEATHS_LEFT = 4 /* looks that find one, where may_have_left is set */
 };
@@ -152,6 +153,31 @@ static uint32_t count_missing(void *argument) {
     return awaited->missing ? awaited->missing(awaited->argument) : !awaited->ready(awaited->argument);
 }
 
+/* While nobody else of the core has anything to do: copies parts of what others put and get (node_joint.h).
+ * True when it has, or somebody has something to do now. */
+static bool help_alone(const struct trma_waiter *waiter, const struct trma_awaited *awaited) {
+    bool has_helped = false;
+    bool is_alone = true;
+
+    if (!begin_late_help(waiter)) {
+        return false;
+    }
+    for (unsigned looks = 0; looks < LOOKS_ALONE && !awaited->ready(awaited->argument); looks++) {
+        if (trma_node_help_serve(waiter->help)) {
+            has_helped = true;
+            looks = 0;
+            poke(waiter);
+        }
+        if (trma_node_turn_wake_next(waiter->turns) || !trma_node_turn_is_alone(waiter->turns)) {
+            is_alone = false;
+            break;
+        }
+        trma_node_relax();
+    }
+    trma_node_help_end(waiter->help);
+    return has_helped || !is_alone;
+}
+
 /* Awake, or asleep as long as that is the better way to wait: true when it is ready. */
 static bool wait_in_turn(const struct trma_waiter *waiter, const struct trma_awaited *awaited) {
     unsigned patience = trma_node_turn_patience(waiter->turns);
@@ -193,7 +219,12 @@ static bool wait_in_turn(const struct trma_waiter *waiter, const struct trma_awa
             if (now - woken > ALONE_NS) {
                 return false;
             }
-            sched_yield(); /* to who has nothing to do with us */
+            if (help_alone(waiter, awaited)) {
+                woken = 0;
+                yields = patience = 0;
+            } else {
+                sched_yield(); /* to who has nothing to do with us */
+            }
             break;
         case TRMA_TURN_QUIET:
             return false;

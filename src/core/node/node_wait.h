@@ -53,7 +53,7 @@ struct trma_waiter {
     uint32_t progress_us;   /* bound of a sleep of one who does, when crowded; at most 500 */
     bool may_have_left;     /* who has ended may have done its part in what others have not: a barrier */
     void (*progress)(void); /* pokes the host MPI; NULL: nothing to poke */
-    struct trma_help *help; /* origins that are served meanwhile, unless crowded; NULL: none */
+    struct trma_help *help; /* origins that are served meanwhile (node_help.h); NULL: none */
     bool (*is_alive)(
         const void *team); /* false when a process has ended whom we might be waiting for; NULL: not asked */
     const void *team;

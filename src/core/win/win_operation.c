@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "win_operation.h"
 
+#include "../mem/mem_hot.h"
 #include "../move/move_joint.h"
 #include "win_deferred.h"
 #include "win_epoch.h"
@@ -68,7 +69,10 @@ static void copy_with_target(struct trma_window *window, uint32_t index, void *m
 
 void trma_win_operation_copy_large(struct trma_window *window, uint32_t index, void *mapped, void *local,
                                    size_t size, bool is_put) {
-    if (!trma_move_joint_is_alone(size, is_put) && index != window->me && !window->team->help.is_crowded) {
+    if (size >= TRMA_HOT_LEAST) {
+        trma_mem_hot_note(local, size);
+    }
+    if (!trma_move_joint_is_alone(size, is_put) && index != window->me) {
         copy_with_target(window, index, mapped, local, size, is_put);
     } else if (is_put) {
         trma_move_copy_bytes(mapped, local, size);

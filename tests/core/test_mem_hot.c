@@ -14,16 +14,12 @@
 #include "mem/mem_hot.h"
 #include "mem/mem_huge.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
 /*
  * Memory that is copied again and again is moved to huge pages. What the kernel is asked for is seen here,
  * and done or not as a test says: whether there are huge pages to be had is the node's matter.
  */
 
-enum { EXTENTS = 4, PASSES = TRMA_HOT_ENOUGH / (2 << 20), PAGE = 4096 };
+enum { EXTENTS = 4, PASSES = TRMA_HOT_ENOUGH / (2 << 20) };
 
 static const char *moved[2 * EXTENTS]; /* the kernel was asked to */
 static int n_moved;
@@ -50,6 +46,10 @@ int __wrap_madvise(void *address, size_t size, int advice) {
     return is_real ? __real_madvise(address, size, advice) : -1;
 }
 
+static size_t pages_of_extent(void) {
+    return TRMA_HUGE_PAGE / trma_mem_page_size();
+}
+
 /* Aligned memory of so many extents of which so many pages each are there. It stays: the next test's is
  * other memory. */
 static char *pages(size_t pages) {
@@ -59,10 +59,11 @@ static char *pages(size_t pages) {
 
     assert_ptr_not_equal(memory, MAP_FAILED);
     memory += -(uintptr_t)memory % TRMA_HUGE_PAGE;
-    assert_int_equal(__real_madvise(memory, size, MADV_NOHUGEPAGE), 0);
-    for (size_t i = 0; i < EXTENTS * TRMA_HUGE_PAGE / PAGE; i++) {
-        if (i % (TRMA_HUGE_PAGE / PAGE) < pages) {
-            memset(memory + i * PAGE, (int)(i % 251) + 1, PAGE);
+    /* Refused where the kernel knows no huge pages: then it gives none either. */
+    (void)__real_madvise(memory, size, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < EXTENTS * pages_of_extent(); i++) {
+        if (i % pages_of_extent() < pages) {
+            memset(memory + i * trma_mem_page_size(), (int)(i % 251) + 1, trma_mem_page_size());
         }
     }
     return memory;
@@ -85,7 +86,8 @@ static int set_up(void **state) {
 /* After so many passes, and that extent alone. */
 static void test_moves(void **state) {
     (void)state;
-    char *memory = pages(TRMA_HUGE_PAGE / PAGE);
+    const size_t page = trma_mem_page_size();
+    char *memory = pages(pages_of_extent());
 
     copy_often(memory, 2 * TRMA_HUGE_PAGE, PASSES - 1);
     assert_int_equal(n_moved, 0);
@@ -94,9 +96,9 @@ static void test_moves(void **state) {
     assert_ptr_equal(moved[0], memory);
     assert_ptr_equal(moved[1], memory + TRMA_HUGE_PAGE);
     /* A half of one, as often as it takes, and a page of its neighbour. */
-    copy_often(memory + 3 * TRMA_HUGE_PAGE - PAGE, TRMA_HUGE_PAGE / 2 + PAGE, 2 * PASSES - 1);
+    copy_often(memory + 3 * TRMA_HUGE_PAGE - page, TRMA_HUGE_PAGE / 2 + page, 2 * PASSES - 1);
     assert_int_equal(n_moved, 2);
-    copy_often(memory + 3 * TRMA_HUGE_PAGE - PAGE, TRMA_HUGE_PAGE / 2 + PAGE, 1);
+    copy_often(memory + 3 * TRMA_HUGE_PAGE - page, TRMA_HUGE_PAGE / 2 + page, 1);
     assert_int_equal(n_moved, 3);
     assert_ptr_equal(moved[2], memory + 3 * TRMA_HUGE_PAGE);
 }
@@ -104,25 +106,25 @@ static void test_moves(void **state) {
 /* Whatever the kernel makes of it. */
 static void test_keeps_content(void **state) {
     (void)state;
-    char *memory = pages(TRMA_HUGE_PAGE / PAGE);
+    char *memory = pages(pages_of_extent());
 
-    assert_int_equal(__real_madvise(memory, EXTENTS * TRMA_HUGE_PAGE, MADV_HUGEPAGE), 0);
+    (void)__real_madvise(memory, EXTENTS * TRMA_HUGE_PAGE, MADV_HUGEPAGE); /* else it refuses to move it */
     is_real = true;
     copy_often(memory, EXTENTS * TRMA_HUGE_PAGE, PASSES);
     assert_int_equal(n_moved, EXTENTS);
     for (size_t i = 0; i < EXTENTS * TRMA_HUGE_PAGE; i++) {
-        assert_int_equal(memory[i], (char)(i / PAGE % 251 + 1));
+        assert_int_equal(memory[i], (char)(i / trma_mem_page_size() % 251 + 1));
     }
 }
 
 /* No memory is made that was not there, or was only read, and the knob is heeded. */
 static void test_leaves_alone(void **state) {
     (void)state;
-    char *sparse = pages(TRMA_HUGE_PAGE / PAGE - 1);
-    char *forbidden = pages(TRMA_HUGE_PAGE / PAGE);
+    char *sparse = pages(pages_of_extent() - 1);
+    char *forbidden = pages(pages_of_extent());
 
     copy_often(sparse, TRMA_HUGE_PAGE, PASSES);
-    assert_int_equal(sparse[2 * TRMA_HUGE_PAGE - PAGE], 0);
+    assert_int_equal(sparse[2 * TRMA_HUGE_PAGE - 1], 0);
     copy_often(sparse + TRMA_HUGE_PAGE, TRMA_HUGE_PAGE, PASSES);
     trma_mem_hot_allow(false);
     copy_often(forbidden, EXTENTS * TRMA_HUGE_PAGE, PASSES);
@@ -148,7 +150,7 @@ static void test_leaves_regions(void **state) {
 /* Again after much longer, since other memory may have come there. */
 static void test_looks_again(void **state) {
     (void)state;
-    char *memory = pages(TRMA_HUGE_PAGE / PAGE);
+    char *memory = pages(pages_of_extent());
 
     copy_often(memory, TRMA_HUGE_PAGE, PASSES);
     assert_int_equal(n_moved, 1);
@@ -161,7 +163,7 @@ static void test_looks_again(void **state) {
 /* Where moving takes long, no more than its allowance (mem_huge.h). */
 static void test_takes_its_time(void **state) {
     (void)state;
-    char *memory = pages(TRMA_HUGE_PAGE / PAGE);
+    char *memory = pages(pages_of_extent());
 
     move_takes = 2 * trma_mem_huge_allowance(clock_ns, 0);
     copy_often(memory, 2 * TRMA_HUGE_PAGE, PASSES);

@@ -143,7 +143,7 @@ static void test_helps(void **state) {
     come_true();
     pthread_join(thread, NULL);
     assert_int_equal(atomic_load(&words.is_attending), 0);
-    assert_true(atomic_load(&pokes) > 0); /* also while it helps */
+    assert_true(atomic_load(&pokes) > 0);
 }
 
 /* Not one that does no joint copies, nor one whose core another one may need: that one lies down, and nobody

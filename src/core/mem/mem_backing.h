@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include "../trma_status.h"
 
@@ -17,6 +18,11 @@
 
 /* Huge pages of x86-64 and of aarch64 with 4 KiB pages. Regions of this size and more are aligned to it. */
 #define TRMA_HUGE_PAGE ((size_t)2 << 20)
+
+/* Puts memory onto them, for kernels that are newer than the headers. */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
 
 /* Bytes of a page of this system. */
 size_t trma_mem_page_size(void);

@@ -13,10 +13,6 @@
 #include "mem_huge.h"
 #include "mem_region.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
-#endif
-
 /* Bytes are counted in units, which fit into a word for all that is waited for. */
 enum { UNIT = 4096 };
 

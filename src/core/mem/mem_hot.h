@@ -15,7 +15,8 @@
  * pages, the kernel refuses.
  *
  * Measured (Xeon in a virtual machine): copies within a process between 8 MiB on huge pages and 8 MiB on
- * small ones 11.2 GB/s, both on huge ones 14.2, both on small ones 10.3; moving an extent takes 0.6 to 1.3
+ * small ones 11.2 GB/s, both on huge ones 14.2, both on small ones 10.3 (where both processors
+ * did so 13.5, 14.0 and 13.2 and more); moving an extent takes 0.6 to 1.3
  * ms, and 7 to 10 where the machine has to give the page first. So what a process spends on it is bounded as
  * for new memory (mem_huge.h).
  */

@@ -16,9 +16,6 @@
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
-#endif
 
 /* After so many refusals in a row there is no huge page to be had; each costs the kernel a search. */
 #define MOST_REFUSALS 2

@@ -24,9 +24,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
-#endif
 #ifndef PR_SET_PTRACER
 #define PR_SET_PTRACER     0x59616d61
 #define PR_SET_PTRACER_ANY ((unsigned long)-1)

@@ -78,7 +78,7 @@ static void copy_one(struct copies *copies, bool is_far) {
     if (is_far) {
         CHECK(mprotect(copy->mapped, TRMA_MOVE_JOINT_LARGE, PROT_NONE) == 0);
     }
-    if (trma_move_joint_is_alone(copy->size, copy->is_put)) {
+    if (trma_move_joint_is_alone(copy->mapped, copy->local, copy->size, copy->is_put)) {
         copies->alone++;
         memcpy(to, from, copy->size);
     } else {
@@ -230,7 +230,7 @@ static void play_no_joint_copies(struct actor *actor) {
     /* Of large ones all are. */
     gets.copy.size = TRMA_MOVE_JOINT_LARGE;
     for (int i = 0; i < ENOUGH; i++) {
-        CHECK(!trma_move_joint_is_alone(gets.copy.size, false));
+        CHECK(!trma_move_joint_is_alone(gets.copy.mapped, gets.copy.local, gets.copy.size, false));
         CHECK(trma_move_joint(&gets.copy) == 0);
     }
     free(gets.copy.local);

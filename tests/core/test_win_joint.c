@@ -18,14 +18,23 @@ static int64_t value_of(uint64_t round, size_t at) {
     return (int64_t)(round << 32 | at) + 1;
 }
 
-/* Puts so many words behind the edge, and gets them back; checks what came. */
+/* Puts so many words behind the edge, and gets them back; checks what came. In every second pair of rounds in
+ * short pieces, which make up a run (move_joint_run.h). */
 static void put_and_get(struct trma_window *window, uint64_t round, size_t words, int64_t *there,
                         int64_t *back) {
+    const size_t piece = round / 2 % 2 ? TRMA_JOINT_LEAST / 8 : words;
+
     for (size_t i = 0; i < words; i++) {
         there[i] = value_of(round, i);
     }
-    CHECK(window_put(window, TARGET, EDGE, there, words) == TRMA_OK);
-    CHECK(window_get(window, TARGET, EDGE, back, words) == TRMA_OK);
+    for (size_t at = 0; at < words; at += piece) {
+        const size_t count = words - at < piece ? words - at : piece;
+        CHECK(window_put(window, TARGET, (int64_t)(EDGE + at), there + at, count) == TRMA_OK);
+    }
+    for (size_t at = 0; at < words; at += piece) {
+        const size_t count = words - at < piece ? words - at : piece;
+        CHECK(window_get(window, TARGET, (int64_t)(EDGE + at), back + at, count) == TRMA_OK);
+    }
 }
 
 static void by_lock(struct trma_window *window, uint64_t round, size_t words, int64_t *there, int64_t *back) {
@@ -48,7 +57,7 @@ static void by_start(struct trma_window *window, uint64_t round, size_t words, i
  */
 static void help_with_window(struct actor *actor, bool is_counted) {
     static const size_t counts[] = {TRMA_JOINT_LEAST / 8, 100003, WORDS - 2 * EDGE};
-    enum { LEAST_ROUNDS = 6 };
+    enum { LEAST_ROUNDS = 36 };
     const struct trma_window_options options = {.counts_operations = is_counted};
     struct stage_window window = window_open(actor, PLAY_MAPPED, WORDS, options);
     const bool expects_help = !actor->team->waiter.crowded;

@@ -3,7 +3,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <emmintrin.h>
 #include <x86intrin.h>
 #endif
 #include <stdatomic.h>
@@ -14,6 +13,7 @@
 #include "../node/node_cache.h"
 #include "move_contest.h"
 #include "move_pace.h"
+#include "move_past.h"
 #include "move_place.h"
 #include "move_stream.h"
 
@@ -115,33 +115,6 @@ static void copy_there_and_back(void *to, const void *from, size_t size) {
     (trma_move_turn_begins_at_end(from, size) ? copy_by_32 : copy_onward_by_32)(to, from, size);
 }
 
-/* Whole lines, written past the caches; so is what is read ahead kept out of those further out. */
-static void copy_past_caches(void *to, const void *from, size_t size) {
-    enum { LINE = 64, AHEAD = 2048 };
-    const size_t head = -(uintptr_t)to % LINE;
-    const size_t end = head + (size - head) / LINE * LINE;
-    const char *source = from;
-    char *target = to;
-
-    memcpy(target, source, head);
-    for (size_t at = head; at < end; at += LINE) {
-        const __m128i *line = (const __m128i *)(source + at);
-        __m128i *out = (__m128i *)(target + at);
-        const __m128i part0 = _mm_loadu_si128(line);
-        const __m128i part1 = _mm_loadu_si128(line + 1);
-        const __m128i part2 = _mm_loadu_si128(line + 2);
-        const __m128i part3 = _mm_loadu_si128(line + 3);
-        _mm_prefetch(source + at + AHEAD, _MM_HINT_NTA);
-        _mm_stream_si128(out, part0);
-        _mm_stream_si128(out + 1, part1);
-        _mm_stream_si128(out + 2, part2);
-        _mm_stream_si128(out + 3, part3);
-    }
-    memcpy(target + end, source + end, size - end);
-    /* Such stores are not ordered by the release that announces the data. */
-    _mm_sfence();
-}
-
 static struct trma_move_stream take_stream(const void *to, const void *from, size_t size) {
     return trma_move_stream_take(to, from, size, trma_node_cache_bytes());
 }
@@ -151,10 +124,6 @@ static uint64_t ticks(void) {
 }
 #else
 static void copy_by_string(void *to, const void *from, size_t size) {
-    memcpy(to, from, size);
-}
-
-static void copy_past_caches(void *to, const void *from, size_t size) {
     memcpy(to, from, size);
 }
 
@@ -266,7 +235,7 @@ static uint64_t measure_past(void) {
 
     for (int i = 0; i < TRIES; i++) { /* the first one makes the pages */
         const uint64_t begin = ticks();
-        copy_past_caches(scratch[0], scratch[1], BYTES);
+        trma_move_past_copy(scratch[0], scratch[1], BYTES);
         const uint64_t taken = ticks() - begin;
         least = taken < least ? taken : least;
     }
@@ -276,7 +245,7 @@ static uint64_t measure_past(void) {
 /* `copy_last` copies what comes last. */
 static void copy_one_way(bool is_past, void *to, const void *from, size_t size, copier *copy_last) {
     if (is_past) {
-        copy_past_caches(to, from, size);
+        trma_move_past_copy(to, from, size);
     } else if (size <= TRMA_MOVE_MIDDLE_MOST) {
         trma_move_copy_middle(to, from, size);
     } else if (size > TRMA_MOVE_LONG_MOST) {
@@ -303,7 +272,7 @@ static void put_contested(void *to, const void *from, size_t size) {
         trma_move_contest_note(contest, &way, taken, trma_move_pace_past(measure_past));
     }
     if (way.bytes < size) {
-        copy_past_caches((char *)to + way.bytes, (const char *)from + way.bytes, size - way.bytes);
+        trma_move_past_copy((char *)to + way.bytes, (const char *)from + way.bytes, size - way.bytes);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "move_bytes.h"
 #include "move_contest.h"
 #include "move_hint.h"
+#include "move_joint_run.h"
 #include "move_stream.h"
 #include "move_watch.h"
 #include "move_ways.h"
@@ -159,9 +160,16 @@ static uint64_t copy_some(const struct trma_move_joint *copy) {
     return blocks;
 }
 
-bool trma_move_joint_is_alone(size_t size, bool is_put) {
+static bool is_of_run(const void *mapped, const void *local, size_t size, bool is_put) {
+    return trma_move_joint_run_is_one(is_put ? mapped : local, is_put ? local : mapped, size);
+}
+
+bool trma_move_joint_is_alone(const void *mapped, const void *local, size_t size, bool is_put) {
     if (size >= TRMA_MOVE_JOINT_LARGE) {
         return false;
+    }
+    if (is_of_run(mapped, local, size, is_put)) {
+        return trma_move_joint_run_is_alone(size, is_put);
     }
     struct class *class = class_of(size, is_put);
     const unsigned left = trma_move_hint_get(&class->left);
@@ -186,6 +194,25 @@ static bool is_watched(const struct trma_move_joint *copy) {
            !atomic_load_explicit(&class_of(copy->size, copy->is_put)->is_tried, memory_order_relaxed);
 }
 
+/* As its run goes. */
+static uint64_t copy_of_run(const struct trma_move_joint *copy) {
+    const struct trma_move_joint_run run = trma_move_joint_run_take(copy->size, copy->is_put);
+    const uint64_t begin = run.is_timed ? ticks() : 0;
+    uint64_t blocks = 0;
+    const bool was_asked = run.is_joint && copy_jointly(copy, &blocks);
+
+    if (!was_asked) {
+        copy_alone(copy);
+    }
+    if (run.is_timed) {
+        trma_move_joint_run_note(copy->size, copy->is_put, ticks() - begin);
+    }
+    if (was_asked) {
+        count_put(copy);
+    }
+    return blocks;
+}
+
 /* Of so many bytes the part that is copied next: so that the last one, too, is worth asking for. */
 static size_t part_of(size_t left) {
     if (left <= TRMA_JOINT_MOST) {
@@ -202,6 +229,9 @@ uint64_t trma_move_joint(const struct trma_move_joint *copy) {
         trma_move_overlap(copy->mapped, copy->local, copy->size)) {
         copy_alone(copy);
         return 0;
+    }
+    if (is_of_run(copy->mapped, copy->local, copy->size, copy->is_put)) {
+        return copy_of_run(copy);
     }
     if (is_watched(copy)) {
         return copy_timed(copy);

@@ -25,6 +25,8 @@
  * to 11.1, what nobody reads 1.35 to 1.39 instead of 1.35 to 1.38; 128 KiB that nobody reads 2.94 to 2.99
  * instead of 3.10 to 3.21, which they took when they were tried like large ones.
  *
+ * Short ones that go on with a long run are another matter (move_joint_run.h).
+ *
  * Of those that are neither short nor large as well most are made alone once that is known to be faster, but
  * what it took the fastest one is not asked. Where other processes come and go in the caches a choice does
  * not last, and each look that it begins anew with moves lines to the target. Measured (Zen 4, bench-rate,
@@ -60,9 +62,9 @@ struct trma_move_joint {
     bool is_put;
 };
 
-/* Whether the next copy of so many bytes is to be made alone, and not even timed, as most short ones are:
- * then it is taken. Thread-safe. */
-bool trma_move_joint_is_alone(size_t size, bool is_put);
+/* Whether the next copy, of so many bytes that lie there, is to be made alone, and not even timed, as most
+ * short ones are: then it is taken. Thread-safe. */
+bool trma_move_joint_is_alone(const void *mapped, const void *local, size_t size, bool is_put);
 
 /* Copies it; gives how many blocks the target has copied. Sides that overlap are copied as by memmove.
  * Thread-safe. */

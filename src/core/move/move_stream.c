@@ -28,6 +28,7 @@ static struct {
         atomic_size_t bytes;
     } all, usual;
     _Atomic uint64_t usual_below; /* ticks for 64 KiB; 0: not known */
+    atomic_uint number;
 } run;
 
 /* Relaxed, all: no more than hints. */
@@ -77,6 +78,8 @@ static void begin_run(uintptr_t to, uintptr_t from, size_t least) {
     struct trma_move_place *place = trma_move_place_find(to, from);
 
     put_at(&run.begin, to, from);
+    atomic_store_explicit(&run.number, atomic_load_explicit(&run.number, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     atomic_store_explicit(&run.place, place, memory_order_relaxed);
     atomic_store_explicit(&run.plain_below, place ? 0 : least, memory_order_relaxed);
     atomic_store_explicit(&run.is_past,
@@ -141,6 +144,14 @@ bool trma_move_stream_goes_on(const void *to, const void *from, size_t size) {
     }
     go_on_at(to_begin + size, from_begin + size, length);
     return true;
+}
+
+bool trma_move_stream_is_part(const void *to, const void *from) {
+    return trma_move_stream_is_known() && are_at(&run.next, (uintptr_t)to, (uintptr_t)from);
+}
+
+unsigned trma_move_stream_number(void) {
+    return atomic_load_explicit(&run.number, memory_order_relaxed);
 }
 
 void trma_move_stream_pass(const void *to, const void *from, size_t size) {

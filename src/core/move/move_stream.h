@@ -59,6 +59,12 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
  */
 bool trma_move_stream_goes_on(const void *to, const void *from, size_t size);
 
+/* Whether a copy there would go on with a known run. */
+bool trma_move_stream_is_part(const void *to, const void *from);
+
+/* The number of the run under way; each has another one than those before, and wraps around. */
+unsigned trma_move_stream_number(void);
+
 /* Whether the run under way is a known one, see above. */
 bool trma_move_stream_is_known(void);
 

@@ -72,7 +72,7 @@ void trma_win_operation_copy_large(struct trma_window *window, uint32_t index, v
     if (size >= TRMA_HOT_LEAST) {
         trma_mem_hot_note(local, size);
     }
-    if (!trma_move_joint_is_alone(size, is_put) && index != window->me) {
+    if (!trma_move_joint_is_alone(mapped, local, size, is_put) && index != window->me) {
         copy_with_target(window, index, mapped, local, size, is_put);
     } else if (is_put) {
         trma_move_copy_bytes(mapped, local, size);

@@ -16,7 +16,7 @@
  *
  * Measured (Intel Xeon, 2 MiB of second cache per core, bench-rate in turns, bursts of 32 times 64 KiB on
  * allocated windows, of the time of the host alone): 0.72 to 0.75, and 0.95 to 1.00 before. When each copy
- * was tried on its own, 0.82 to 0.98: some launches never found it.
+ * was tried on its own, 0.82 to 0.99: some launches never found it.
  *
  * All functions are thread-safe: threads that mislead one another lose time, not data.
  */
@@ -37,8 +37,7 @@ bool trma_move_joint_run_is_alone(size_t size, bool is_put);
 /* The next one, of a target that may come. */
 struct trma_move_joint_run trma_move_joint_run_take(size_t size, bool is_put);
 
-/* The one that was taken last, jointly or because the target took no part alone, took `ticks` of any one
- * clock. */
+/* The one that was taken last took `ticks` of any one clock; also where the target took no part in it. */
 void trma_move_joint_run_note(size_t size, bool is_put, uint64_t ticks);
 
 #endif

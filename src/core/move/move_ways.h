@@ -21,7 +21,7 @@
  * that put 16 x 512 KiB, faster past the caches, each went through them in 6 to 40 of 100 epochs.)
  *
  * A few slow times one after the other are no reason: so it is when something else has used the caches. Nor
- * is the first one that counts, which may have found nothing in them: the first look waits for some more.
+ * is the first one that counts, which may have found nothing in them: after a reset the first look waits.
  * (Traced, Intel Xeon, 4 origins that put 16 x 512 KiB, both ways as quick, 470 epochs, after every 14 of
  * which the target reads all: when four slow times were enough, whatever they took, each process changed its
  * way 15 to 31 times, and epochs took 1.06 +- 0.01 of Open MPI alone's time; now 9 times, of which 8 are
@@ -48,7 +48,7 @@ enum {
     TRMA_MOVE_WAYS_WAIT_MOST = 1024
 };
 
-/* All zero: nothing is known. */
+/* All zero: nothing is known, and the first look comes as soon as the usual way has been timed. */
 struct trma_move_ways {
     atomic_uint pace[2];    /* ticks for 64 KiB, the usual way and the other; 0: not known */
     atomic_uint way;        /* of the time under way, or of the last one */
@@ -62,7 +62,7 @@ struct trma_move_ways {
     atomic_uint price;      /* ticks that the last look, and coming back from it, took longer; 64 KiB each */
 };
 
-/* Forgets everything. */
+/* Forgets everything; the first look waits for TRMA_MOVE_WAYS_WAIT_FIRST times more. */
 void trma_move_ways_reset(struct trma_move_ways *ways);
 
 /* Begins: true when it should go the other way. */

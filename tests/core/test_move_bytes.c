@@ -190,7 +190,7 @@ static void watched_runs_are_copied(void **state) {
         unsigned char *target = to + beside;
         /* Not as far from it as where other tests put, or this one the last time: all want unknown places. */
         const unsigned char *source = from + beside + times;
-        struct trma_move_place *place = trma_move_place_learn((uintptr_t)target, (uintptr_t)source);
+        struct trma_move_place *place = trma_move_place_learn((uintptr_t)target, (uintptr_t)source, true);
         for (unsigned i = 0; i < 2 * TRMA_MOVE_WAYS_WAIT_MOST; i++) {
             const bool is_past = trma_move_place_begin(place, SIZE_MAX, SIZE_MAX);
             trma_move_place_end(place, PIECE, is_past ? SLOW : (uint64_t)10 * SLOW, PIECE);

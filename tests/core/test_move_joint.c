@@ -4,11 +4,15 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "move/move_bytes.h"
 #include "move/move_contest.h"
 #include "move/move_copy.h"
 #include "move/move_joint.h"
+#include "move/move_place.h"
 #include "move/move_stream.h"
 #include "move/move_watch.h"
+#include "move/move_ways.h"
+#include "node/node_cache.h"
 
 /* Copies that a target may do a part of: when they are tried jointly, and when not. */
 
@@ -325,11 +329,66 @@ static void test_counted(void **state) {
     play_run(2, play_counted);
 }
 
+/* A lengthy run of short puts: how many of them the target is asked for. The first one, which is not part of
+ * a run yet, is made alone. */
+static unsigned put_run(struct trma_move_joint copy) {
+    unsigned asked = 0;
+
+    copy.size = SIZE;
+    trma_move_copy_bytes(copy.mapped, copy.local, SIZE);
+    for (size_t left = TRMA_MOVE_PLACE_LENGTHY - SIZE; left > 0; left -= SIZE) {
+        copy.mapped += SIZE;
+        copy.local += SIZE;
+        copy.place = (uintptr_t)copy.mapped;
+        if (trma_move_joint_is_alone(copy.mapped, copy.local, copy.size, copy.is_put)) {
+            trma_move_copy_bytes(copy.mapped, copy.local, copy.size);
+        } else {
+            asked += is_asked(&copy);
+        }
+    }
+    return asked;
+}
+
+static unsigned put_runs(const struct trma_move_joint *copy) {
+    enum { MORE = 10 };
+    unsigned asked = 0;
+
+    for (int i = 0; i < TRMA_MOVE_WAYS_WAIT_FIRST + MORE; i++) {
+        asked += put_run(*copy);
+    }
+    return asked;
+}
+
+/* Runs of short ones are tried, but not where cores are few. */
+static void play_runs(struct actor *actor) {
+    if (actor->me == TARGET) {
+        attend_slowly(actor);
+        return;
+    }
+    struct copies puts = copies_of(actor, shared_memory(), true);
+    scene_await(actor->scene, PLACE, 1);
+    actor->team->help.is_crowded = true;
+    for (size_t at = 0; at < TRMA_MOVE_PLACE_LENGTHY; at += SIZE) { /* once, so that it is kept */
+        trma_move_copy_bytes(puts.copy.mapped + at, puts.copy.local + at, SIZE);
+    }
+    CHECK(put_runs(&puts.copy) == 0);
+    actor->team->help.is_crowded = false;
+    CHECK(put_runs(&puts.copy) > 0 || trma_node_cache_bytes() == 0);
+    free(puts.copy.local);
+    scene_set(actor->scene, FINISHED, 1);
+}
+
+static void test_runs(void **state) {
+    (void)state;
+    (void)shared_memory();
+    play_run(2, play_runs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_target),     cmocka_unit_test(test_middle_ones),
         cmocka_unit_test(test_no_joint_copies), cmocka_unit_test(test_news),
-        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_counted),         cmocka_unit_test(test_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,11 +35,12 @@ static void *place_of(uintptr_t base, size_t piece, size_t size) {
     return (void *)(base + piece * size);
 }
 
-/* A run of pieces, as move_joint.c makes them, of which either way takes its ticks. */
-static struct outcome run(uintptr_t base, size_t size, bool is_put, uint64_t alone, uint64_t joint) {
+/* A run of so many pieces, as move_joint.c makes them, of which either way takes its ticks. */
+static struct outcome run_of(size_t pieces, uintptr_t base, size_t size, bool is_put, uint64_t alone,
+                             uint64_t joint) {
     struct outcome outcome = {0};
 
-    for (size_t i = 0; i < TRMA_MOVE_PLACE_LEAST / size; i++) {
+    for (size_t i = 0; i < pieces; i++) {
         const void *to = place_of(base, i, size);
         const void *from = place_of(base / 2, i, size);
         const bool is_one = trma_move_joint_run_is_one(to, from, size);
@@ -61,6 +62,10 @@ static struct outcome run(uintptr_t base, size_t size, bool is_put, uint64_t alo
         outcome.timed += way.is_timed;
     }
     return outcome;
+}
+
+static struct outcome run(uintptr_t base, size_t size, bool is_put, uint64_t alone, uint64_t joint) {
+    return run_of(TRMA_MOVE_PLACE_LEAST / size, base, size, is_put, alone, joint);
 }
 
 static struct outcome runs(unsigned count, uintptr_t base, size_t size, bool is_put, uint64_t alone,
@@ -93,6 +98,39 @@ static void test_which_ones(void **state) {
     assert_false(trma_move_joint_run_is_one(to, from, TRMA_MOVE_JOINT_SHORT));
     assert_false(trma_move_joint_run_is_one((const char *)to + 1, from, SIZE));
     assert_false(trma_move_joint_run_is_one(to, (const char *)from + 1, SIZE));
+}
+
+/* And with one that has been lengthy the last time, though what it takes is not timed otherwise. */
+static void test_lengthy_ones(void **state) {
+    enum { ENOUGH = TRMA_MOVE_PLACE_LENGTHY / SIZE };
+    const uintptr_t base = 15 * (uintptr_t)FAR_AWAY;
+
+    (void)state;
+    for (unsigned pieces = ENOUGH - 1; pieces <= ENOUGH; pieces++) {
+        const struct outcome first = run_of(pieces, base, SIZE, false, SLOW, SLOW);
+        assert_int_equal(first.timed + first.alone, 0);
+    }
+    for (unsigned pieces = ENOUGH; pieces >= ENOUGH - 1; pieces--) {
+        const struct outcome one = run_of(pieces, base, SIZE, false, SLOW, SLOW);
+        assert_int_equal(one.timed, pieces - 1);
+        assert_false(trma_move_stream_is_known());
+    }
+    const struct outcome last = run_of(ENOUGH, base, SIZE, false, SLOW, SLOW);
+    assert_int_equal(last.timed + last.alone, 0);
+}
+
+/* Where too little of a run was asked for, what it took does not count. */
+static void test_too_short_ones(void **state) {
+    enum { FEW = TRMA_MOVE_PLACE_LENGTHY / 4 / (2 * SIZE) - 1 };
+    const uintptr_t base = 17 * (uintptr_t)FAR_AWAY;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        (void)run(base, 2 * SIZE, false, SLOW, SLOW); /* lengthy: so the next one is asked for */
+        const struct outcome one = run_of(1 + FEW, base, 2 * SIZE, false, SLOW, 1);
+        assert_int_equal(one.timed, FEW);
+        assert_int_equal(one.joint, 0);
+    }
 }
 
 /* Whole runs go the way that takes less; each direction, and each size, its own. */
@@ -142,10 +180,9 @@ static void test_in_vain(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_which_ones),
-        cmocka_unit_test(test_the_faster_way),
-        cmocka_unit_test(test_some_are_timed),
-        cmocka_unit_test(test_in_vain),
+        cmocka_unit_test(test_which_ones),     cmocka_unit_test(test_lengthy_ones),
+        cmocka_unit_test(test_too_short_ones), cmocka_unit_test(test_the_faster_way),
+        cmocka_unit_test(test_some_are_timed), cmocka_unit_test(test_in_vain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

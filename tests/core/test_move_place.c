@@ -41,7 +41,7 @@ static struct trma_move_place *new_place(void) {
     static uintptr_t next = FAR_AWAY;
 
     next += FAR_AWAY;
-    return trma_move_place_learn(next, next / 2);
+    return trma_move_place_learn(next, next / 2, true);
 }
 
 static void test_what_is_known(void **state) {
@@ -50,7 +50,7 @@ static void test_what_is_known(void **state) {
 
     (void)state;
     assert_null(trma_move_place_find(to, FAR_AWAY));
-    place = trma_move_place_learn(to, FAR_AWAY);
+    place = trma_move_place_learn(to, FAR_AWAY, true);
     assert_ptr_equal(trma_move_place_find(to, FAR_AWAY), place);
     assert_null(trma_move_place_find(to, FAR_AWAY + 64));
     assert_null(trma_move_place_find(to + 64, FAR_AWAY));
@@ -59,16 +59,16 @@ static void test_what_is_known(void **state) {
 /* What is learned a second time is not forgotten; what takes another's slot begins anew. */
 static void test_what_is_kept(void **state) {
     const uintptr_t to = 99 * (uintptr_t)FAR_AWAY;
-    struct trma_move_place *place = trma_move_place_learn(to, FAR_AWAY);
+    struct trma_move_place *place = trma_move_place_learn(to, FAR_AWAY, true);
 
     (void)state;
     (void)past_of(place, BEFORE_ANY_LOOK + 4, far_slower, SLOW);
-    assert_ptr_equal(trma_move_place_learn(to, FAR_AWAY), place);
+    assert_ptr_equal(trma_move_place_learn(to, FAR_AWAY, true), place);
     assert_true(run(place, far_slower, SLOW));
     uintptr_t other = to;
     do {
         other += 4096;
-    } while (trma_move_place_learn(other, FAR_AWAY) != place);
+    } while (trma_move_place_learn(other, FAR_AWAY, true) != place);
     assert_null(trma_move_place_find(to, FAR_AWAY));
     assert_false(trma_move_place_begin(place, BYTES, BYTES));
     assert_false(run(place, far_slower, SLOW));
@@ -83,7 +83,7 @@ static void test_several_are_kept(void **state) {
     for (uintptr_t draw = 0; draw < DRAWS; draw++) {
         struct trma_move_place *places[TRMA_MOVE_PLACE_TOGETHER];
         for (uintptr_t i = 0; i < TRMA_MOVE_PLACE_TOGETHER; i++) {
-            places[i] = trma_move_place_learn(from + draw * (i + 1) * STEP + i, from);
+            places[i] = trma_move_place_learn(from + draw * (i + 1) * STEP + i, from, true);
             (void)past_of(places[i], BEFORE_ANY_LOOK + 4, far_slower, SLOW);
         }
         for (uintptr_t i = 0; i < TRMA_MOVE_PLACE_TOGETHER; i++) {
@@ -298,6 +298,23 @@ static void test_a_short_one(void **state) {
         assert_false(trma_move_place_begin(place, SIZE_MAX, SIZE_MAX));
         trma_move_place_end(place, BYTES, SLOW, i % 2 ? TRMA_MOVE_PLACE_LEAST - 1 : 0);
     }
+}
+
+/* Where no run's time counts yet neither way is tried. */
+static void test_one_that_is_not_timed(void **state) {
+    const uintptr_t to = 88 * (uintptr_t)FAR_AWAY;
+    struct trma_move_place *place = trma_move_place_learn(to, FAR_AWAY, false);
+
+    (void)state;
+    assert_false(trma_move_place_is_timed(place));
+    assert_int_equal(past_of(place, 4 * BEFORE_ANY_LOOK, far_slower, SLOW), 0);
+    assert_true(trma_move_place_is_lengthy(place));
+    trma_move_place_end(place, TRMA_MOVE_PLACE_LENGTHY - 1, 0, 0);
+    assert_false(trma_move_place_is_lengthy(place));
+    assert_ptr_equal(trma_move_place_learn(to, FAR_AWAY, true), place);
+    assert_ptr_equal(trma_move_place_learn(to, FAR_AWAY, false), place);
+    assert_true(trma_move_place_is_timed(place));
+    assert_in_range(past_of(place, 4 * BEFORE_ANY_LOOK, far_slower, SLOW), 1, 4 * BEFORE_ANY_LOOK);
 }
 
 /* Through the runs of copies: known from the second time on, and only when they are long enough. */
@@ -535,7 +552,7 @@ static void test_what_is_not_watched(void **state) {
 /* The first piece of a run that goes past the cache tells where it begins. */
 static void test_where_a_run_begins(void **state) {
     const size_t to = 300 * (size_t)FAR_AWAY;
-    struct trma_move_place *place = trma_move_place_learn(to, to / 2);
+    struct trma_move_place *place = trma_move_place_learn(to, to / 2, true);
 
     (void)state;
     for (int time = 0; time < 2; time++) {
@@ -566,6 +583,7 @@ int main(void) {
         cmocka_unit_test(test_by_the_next_look),
         cmocka_unit_test(test_a_long_one),
         cmocka_unit_test(test_a_short_one),
+        cmocka_unit_test(test_one_that_is_not_timed),
         cmocka_unit_test(test_pieces_that_waited),
         cmocka_unit_test(test_a_run_that_grows_long),
         cmocka_unit_test(test_a_neighbour_comes_and_goes),

@@ -5,6 +5,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "../node/node_help.h"
 #include "../node/node_wait.h"
 #include "move_bytes.h"
 #include "move_contest.h"
@@ -225,12 +226,13 @@ uint64_t trma_move_joint(const struct trma_move_joint *copy) {
     struct trma_move_joint part = *copy;
     uint64_t blocks = 0;
 
-    if (!trma_node_joint_may_come(copy->own, copy->words) ||
+    const bool is_run = is_of_run(copy->mapped, copy->local, copy->size, copy->is_put);
+    if (!trma_node_joint_may_come(copy->own, copy->words) || (is_run && copy->own->is_crowded) ||
         trma_move_overlap(copy->mapped, copy->local, copy->size)) {
         copy_alone(copy);
         return 0;
     }
-    if (is_of_run(copy->mapped, copy->local, copy->size, copy->is_put)) {
+    if (is_run) {
         return copy_of_run(copy);
     }
     if (is_watched(copy)) {

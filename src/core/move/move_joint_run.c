@@ -43,7 +43,7 @@ bool trma_move_joint_run_is_alone(size_t size, bool is_put) {
 }
 
 static void end_run(struct class *class) {
-    enum { ENOUGH = TRMA_MOVE_PLACE_LEAST / 2 }; /* bytes whose time counts */
+    enum { ENOUGH = TRMA_MOVE_PLACE_LENGTHY / 4 }; /* bytes whose time counts */
     const unsigned bytes = trma_move_hint_get(&class->bytes);
 
     if (trma_move_hint_get(&class->is_timed) && bytes >= ENOUGH) {

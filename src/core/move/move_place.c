@@ -10,7 +10,8 @@
 struct trma_move_place {
     atomic_uintptr_t to;
     atomic_uintptr_t from;
-    atomic_size_t length;         /* of the last run */
+    atomic_size_t length; /* of the last run */
+    atomic_bool is_timed;
     atomic_bool is_long;          /* the one under way, as far as is known, goes past the cache anyway */
     struct trma_move_ways ways;   /* through the cache, or else past it */
     struct trma_move_watch watch; /* of those that go past it because that took less */
@@ -62,7 +63,7 @@ static struct trma_move_place *oldest_of(struct trma_move_place *group) {
     return oldest;
 }
 
-struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
+struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from, bool is_timed) {
     struct trma_move_place *place = trma_move_place_find(to, from);
 
     if (!place) {
@@ -70,22 +71,38 @@ struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from) {
         atomic_store_explicit(&place->to, to, memory_order_relaxed);
         atomic_store_explicit(&place->from, from, memory_order_relaxed);
         atomic_store_explicit(&place->length, 0, memory_order_relaxed);
+        atomic_store_explicit(&place->is_timed, false, memory_order_relaxed);
         atomic_store_explicit(&place->is_long, false, memory_order_relaxed);
         trma_move_ways_reset(&place->ways);
         trma_move_watch_reset(&place->watch);
         note_use(place);
     }
+    if (is_timed) {
+        atomic_store_explicit(&place->is_timed, true, memory_order_relaxed);
+    }
     return place;
 }
 
+static size_t length_of(const struct trma_move_place *place) {
+    return atomic_load_explicit(&place->length, memory_order_relaxed);
+}
+
+bool trma_move_place_is_lengthy(const struct trma_move_place *place) {
+    return length_of(place) >= TRMA_MOVE_PLACE_LENGTHY;
+}
+
+bool trma_move_place_is_timed(const struct trma_move_place *place) {
+    return atomic_load_explicit(&place->is_timed, memory_order_relaxed);
+}
+
 bool trma_move_place_begin(struct trma_move_place *place, size_t alone, size_t together) {
-    const size_t length = atomic_load_explicit(&place->length, memory_order_relaxed);
+    const size_t length = length_of(place);
     const size_t beside = length >= TRMA_MOVE_PLACE_LEAST ? trma_node_stream_begin(length) : 0;
     const bool is_long = length >= alone || beside + length >= together;
 
     note_use(place);
     atomic_store_explicit(&place->is_long, is_long, memory_order_relaxed);
-    return is_long || trma_move_ways_begin(&place->ways);
+    return is_long || (trma_move_place_is_timed(place) && trma_move_ways_begin(&place->ways));
 }
 
 /* Neither way was chosen for what it takes. */

@@ -27,6 +27,9 @@
  */
 enum {
     TRMA_MOVE_PLACE_LEAST = 2 << 20, /* bytes of one side of a run whose time counts */
+    /* Of one that is lengthy: it is kept where it began. The second cache of a core has about as much room,
+     * and not for both sides. */
+    TRMA_MOVE_PLACE_LENGTHY = 1 << 20,
     /* Pairs of places that are kept, and how many are in any case, if those are used by turns: by chance,
      * which of more. (With one place for each to fall into, two windows that met there began anew all the
      * time, and tried both ways each time: puts of 4 MiB in 1.4 of the time.) */
@@ -39,8 +42,14 @@ struct trma_move_place;
 /* Where a run from `from` to `to` begins: what is known of it, or NULL. */
 struct trma_move_place *trma_move_place_find(uintptr_t to, uintptr_t from);
 
-/* The same; begins anew with a pair of places that is not known. */
-struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from);
+/* The same; begins anew with a pair of places that is not known. Once it `is_timed`, by this call or an
+ * earlier one, what runs take that begin there is measured, and both ways are tried. */
+struct trma_move_place *trma_move_place_learn(uintptr_t to, uintptr_t from, bool is_timed);
+
+bool trma_move_place_is_timed(const struct trma_move_place *place);
+
+/* Whether the last run that began there was lengthy. */
+bool trma_move_place_is_lengthy(const struct trma_move_place *place);
 
 /* Begins a run: true when it should go past the cache. So it should, whatever it took, when it and those that
  * others stream beside it (node_stream.h) are as long together as `together` bytes, if the last one was as

@@ -20,6 +20,8 @@ static struct {
     atomic_size_t plain_below; /* shorter than so many bytes it is neither timed nor past the cache */
     struct sides begin;
     _Atomic(struct trma_move_place *) place; /* NULL: none is kept of where it began */
+    atomic_bool is_known;                    /* a place is, and timed */
+    atomic_bool is_lengthy;                  /* the last one that began there was */
     atomic_bool is_past;                     /* from its begin on */
     /* What was noted so far, and of it what did not take much longer than runs that begin there usually do.
      */
@@ -58,9 +60,12 @@ static void end_run(size_t length, size_t least) {
     const bool is_long = length >= least; /* went past the cache, from there on at the latest */
     const bool is_short = length < TRMA_MOVE_PLACE_LEAST;
 
-    if (is_long || !is_short) {
+    if (is_long || length >= TRMA_MOVE_PLACE_LENGTHY) {
+        /* Its time counts, or it is long for so small a cache. */
+        const bool is_timed = is_long || !is_short;
+
         place = trma_move_place_learn(atomic_load_explicit(&run.begin.to, memory_order_relaxed),
-                                      atomic_load_explicit(&run.begin.from, memory_order_relaxed));
+                                      atomic_load_explicit(&run.begin.from, memory_order_relaxed), is_timed);
     }
     if (place) {
         const size_t all = atomic_load_explicit(&run.all.bytes, memory_order_relaxed);
@@ -76,12 +81,15 @@ static void end_run(size_t length, size_t least) {
 
 static void begin_run(uintptr_t to, uintptr_t from, size_t least) {
     struct trma_move_place *place = trma_move_place_find(to, from);
+    const bool is_known = place && trma_move_place_is_timed(place);
 
     put_at(&run.begin, to, from);
     atomic_store_explicit(&run.number, atomic_load_explicit(&run.number, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     atomic_store_explicit(&run.place, place, memory_order_relaxed);
-    atomic_store_explicit(&run.plain_below, place ? 0 : least, memory_order_relaxed);
+    atomic_store_explicit(&run.is_known, is_known, memory_order_relaxed);
+    atomic_store_explicit(&run.is_lengthy, place && trma_move_place_is_lengthy(place), memory_order_relaxed);
+    atomic_store_explicit(&run.plain_below, is_known ? 0 : least, memory_order_relaxed);
     atomic_store_explicit(&run.is_past,
                           place && trma_move_place_begin(place, least, TRMA_MOVE_STREAM_TOGETHER * least),
                           memory_order_relaxed);
@@ -94,7 +102,7 @@ static void begin_run(uintptr_t to, uintptr_t from, size_t least) {
 }
 
 bool trma_move_stream_is_known(void) {
-    return atomic_load_explicit(&run.place, memory_order_relaxed) != NULL;
+    return atomic_load_explicit(&run.is_known, memory_order_relaxed);
 }
 
 struct trma_move_stream trma_move_stream_take(const void *to, const void *from, size_t size, size_t cache) {
@@ -147,7 +155,8 @@ bool trma_move_stream_goes_on(const void *to, const void *from, size_t size) {
 }
 
 bool trma_move_stream_is_part(const void *to, const void *from) {
-    return trma_move_stream_is_known() && are_at(&run.next, (uintptr_t)to, (uintptr_t)from);
+    return atomic_load_explicit(&run.is_lengthy, memory_order_relaxed) &&
+           are_at(&run.next, (uintptr_t)to, (uintptr_t)from);
 }
 
 unsigned trma_move_stream_number(void) {

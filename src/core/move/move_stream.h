@@ -59,7 +59,7 @@ struct trma_move_stream trma_move_stream_take(const void *to, const void *from, 
  */
 bool trma_move_stream_goes_on(const void *to, const void *from, size_t size);
 
-/* Whether a copy there would go on with a known run. */
+/* Whether a copy there would go on with a run that began where a lengthy one has (move_place.h). */
 bool trma_move_stream_is_part(const void *to, const void *from);
 
 /* The number of the run under way; each has another one than those before, and wraps around. */

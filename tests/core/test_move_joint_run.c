@@ -170,6 +170,23 @@ static void test_some_are_timed(void **state) {
     assert_in_range(timed, RUNS / TRMA_MOVE_JOINT_RUN_EVERY - 1, RUNS / TRMA_MOVE_JOINT_RUN_EVERY + LOOK);
 }
 
+/* The joint runs of a look are made one after the other: only the third one finds in the caches what the
+ * others have left there. */
+static void test_looks_are_whole(void **state) {
+    enum { LOOK = 3 };
+    const uintptr_t base = 55 * (uintptr_t)FAR_AWAY;
+    unsigned in_a_row = 0;
+
+    (void)state;
+    (void)runs(MANY, base, SIZE, false, SLOW, 2 * SLOW);
+    for (int i = 0; i < 4 * MANY; i++) {
+        const uint64_t joint = in_a_row < LOOK - 1 ? 2 * SLOW : SLOW / 2;
+        const bool was_joint = run(base, SIZE, false, SLOW, joint).joint > 0;
+        in_a_row = was_joint ? in_a_row + 1 : 0;
+    }
+    assert_in_range(in_a_row, LOOK, 4 * MANY);
+}
+
 /* Where the target has no time for it, and they take as long as alone, they are not asked for long. */
 static void test_in_vain(void **state) {
     const uintptr_t base = 60 * (uintptr_t)FAR_AWAY;
@@ -182,7 +199,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which_ones),     cmocka_unit_test(test_lengthy_ones),
         cmocka_unit_test(test_too_short_ones), cmocka_unit_test(test_the_faster_way),
-        cmocka_unit_test(test_some_are_timed), cmocka_unit_test(test_in_vain),
+        cmocka_unit_test(test_some_are_timed), cmocka_unit_test(test_looks_are_whole),
+        cmocka_unit_test(test_in_vain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ static void end_run(struct class *class) {
 
 static void begin_run(struct class *class) {
     const unsigned left = trma_move_hint_get(&class->left);
-    const bool is_timed = left == 0 || !trma_move_ways_is_sure_of_usual(&class->ways);
+    const bool is_timed = left == 0 || !trma_move_ways_is_sure_of_usual(&class->ways) ||
+                          trma_move_ways_is_looking(&class->ways);
 
     trma_move_hint_set(&class->number, trma_move_stream_number());
     trma_move_hint_set(&class->is_timed, is_timed);

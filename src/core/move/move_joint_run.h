@@ -12,7 +12,8 @@
  * have it. Two have more, where the target waits and copies a part. A choice for each copy would tell
  * nothing: where a line lies is decided by how the whole run went the last time. So whole runs go one way or
  * the other, by what they take (move_ways.h); once several looks have found them to be faster alone, some of
- * them are timed.
+ * them are timed, but of a look all, one after the other: where those in between went alone, one that goes
+ * jointly finds nothing where it would have left it, and takes as long.
  *
  * Measured (Intel Xeon, 2 MiB of second cache per core, in turns, bursts on allocated windows, of the time of
  * the host alone): 32 times 64 KiB 0.72 to 0.75, and 0.95 to 1.00 when they are made alone; when each copy

@@ -144,6 +144,10 @@ uint64_t trma_move_ways_pace(const struct trma_move_ways *ways) {
     return trma_move_hint_get(&ways->pace[trma_move_hint_get(&ways->way)]);
 }
 
+bool trma_move_ways_is_looking(const struct trma_move_ways *ways) {
+    return trma_move_hint_get(&ways->way) != trma_move_hint_get(&ways->chosen);
+}
+
 bool trma_move_ways_is_sure_of_usual(const struct trma_move_ways *ways) {
     return trma_move_hint_get(&ways->chosen) == USUAL &&
            trma_move_hint_get(&ways->most_left) >= TRMA_MOVE_WAYS_WAIT_MOST;

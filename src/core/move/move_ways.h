@@ -81,6 +81,10 @@ bool trma_move_ways_has_chosen_other(const struct trma_move_ways *ways);
 /* What its way takes as a rule, in ticks for 64 KiB; 0 where that is not known. */
 uint64_t trma_move_ways_pace(const struct trma_move_ways *ways);
 
+/* Whether the last time was one of a look: those after it tell what that way takes only where nothing else is
+ * copied in between. */
+bool trma_move_ways_is_looking(const struct trma_move_ways *ways);
+
 /* Whether several looks, one after the other, have found the usual way to be the faster one. */
 bool trma_move_ways_is_sure_of_usual(const struct trma_move_ways *ways);
 

@@ -205,6 +205,58 @@ static void refuse(void *memory, size_t size, const char *part_of_reason) {
     CHECK(adopted_regions() == 0);
 }
 
+/* Writers of other processes, and what they were told. */
+static bool writers_stay;
+static unsigned holds;
+static bool is_held;
+
+static bool hold_writers(void) {
+    CHECK(!is_held);
+    holds++;
+    is_held = !writers_stay;
+    return is_held;
+}
+
+static void let_writers(void) {
+    CHECK(is_held);
+    is_held = false;
+}
+
+static void other_writers_are_kept_out(void **state) {
+    (void)state;
+    static const struct trma_adopt_writers writers = {.hold = hold_writers, .let = let_writers};
+    size_t size = 4 * page;
+    char *memory = map_private(size);
+    fill(memory, size, 13);
+    trma_mem_adopt_keep_out(&writers);
+    /* Not for what is only looked at. */
+    assert_int_equal(mprotect(memory, size, PROT_READ), 0);
+    refuse(memory, size, "not readable and writable");
+    assert_int_equal(holds, 0);
+    assert_int_equal(mprotect(memory, size, PROT_READ | PROT_WRITE), 0);
+    writers_stay = true;
+    refuse(memory, size, "a peer that ended");
+    assert_true(holds > 0);
+    writers_stay = false;
+    holds = 0;
+    struct trma_share share = adopt(memory, size);
+    assert_int_equal(holds, 1);
+    assert_false(is_held);
+    /* What cannot be given back now is, later. */
+    writers_stay = true;
+    trma_mem_adopt_release(share.ticket.serial);
+    assert_int_equal(holds, 2);
+    assert_int_equal(adopted_regions(), 1);
+    writers_stay = false;
+    trma_mem_adopt_release(0);
+    assert_int_equal(holds, 3);
+    assert_false(is_held);
+    assert_int_equal(adopted_regions(), 0);
+    trma_mem_adopt_keep_out(NULL);
+    assert_true(is_filled(memory, size, 13));
+    munmap(memory, size);
+}
+
 static void what_cannot_be_adopted_is_refused(void **state) {
     (void)state;
     size_t size = 8 * page;
@@ -352,6 +404,7 @@ int main(void) {
         cmocka_unit_test(windows_overlap_nest_and_come_again),
         cmocka_unit_test(windows_smaller_than_a_page),
         cmocka_unit_test(heap_and_static_data_are_adopted),
+        cmocka_unit_test(other_writers_are_kept_out),
         cmocka_unit_test(what_cannot_be_adopted_is_refused),
         cmocka_unit_test(huge_pages_stay_huge),
         cmocka_unit_test(ragged_ends_are_huge_for_peers),

@@ -198,6 +198,61 @@ static void test_slow_target(void **state) {
     play_run(2, play_slow_target);
 }
 
+/* A target and its memory in the origin's own process, which does its part when the origin comes near: nobody
+ * else has to have a processor just then. */
+static struct trma_help *own_help;
+
+static bool copy_here(struct trma_peer *peer, void *own, uintptr_t place, size_t size, bool is_to_peer) {
+    (void)peer;
+    memcpy(is_to_peer ? (void *)place : own, is_to_peer ? own : (const void *)place, size);
+    return true;
+}
+
+static void come_near_both(int number) {
+    (void)number;
+    CHECK(mprotect(shared_memory(), TRMA_MOVE_JOINT_LARGE, PROT_READ | PROT_WRITE) == 0);
+    (void)trma_node_help_serve(own_help);
+    take_time();
+}
+
+/* Short puts that take as long either way come to be made jointly, all but those of looks: what the target
+ * has copied is where it reads it. */
+static void play_as_quick(struct actor *actor) {
+    enum { QUICK = 10, MANY = 40, MOST = MANY * 3 / 4 };
+    const struct sigaction action = {.sa_handler = come_near_both};
+
+    if (actor->me == TARGET) {
+        return;
+    }
+    CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+    own_help = &actor->team->help;
+    own_help->is_crowded = false;
+    own_help->copy = copy_here;
+    CHECK(trma_node_help_begin_late(own_help));
+    struct copies puts = copies_of(actor, shared_memory(), true);
+    puts.copy.words = &actor->team->blocks[actor->me]->help;
+    puts.copy.peer = actor->team->peers[actor->me];
+    for (int i = 0; i < QUICK; i++) {
+        copy_until_timed(&puts, false); /* what they take then, one of them at least */
+    }
+    for (int joint = 0; joint < MOST;) {
+        joint = 0;
+        for (int i = 0; i < MANY; i++) {
+            const uint64_t helped = puts.helped;
+            copy_one(&puts, true);
+            joint += puts.helped > helped;
+        }
+    }
+    trma_node_help_end(own_help);
+    free(puts.copy.local);
+}
+
+static void test_as_quick(void **state) {
+    (void)state;
+    (void)shared_memory();
+    play_run(2, play_as_quick);
+}
+
 /* Those that are neither short nor large. */
 static void play_middle_ones(struct actor *actor) {
     if (actor->me == TARGET) {
@@ -386,9 +441,14 @@ static void test_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_target),     cmocka_unit_test(test_middle_ones),
-        cmocka_unit_test(test_no_joint_copies), cmocka_unit_test(test_news),
-        cmocka_unit_test(test_counted),         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_slow_target),
+        cmocka_unit_test(test_middle_ones),
+        cmocka_unit_test(test_no_joint_copies),
+        cmocka_unit_test(test_news),
+        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_runs),
+        /* Last: it leaves behind that they are made jointly, where the actors are threads. */
+        cmocka_unit_test(test_as_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

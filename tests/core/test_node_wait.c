@@ -370,8 +370,56 @@ static void test_keeps_progress(void **state) {
     assert_int_equal(sleep_of(true, LONGEST_US + 1), LONGEST_US * 1000);
 }
 
+/* An origin that asks for another piece as soon as the waiter looks whether it is to go on. */
+struct endless {
+    struct trma_help_words words;
+    struct trma_help_trays trays;
+    char place;
+    unsigned asked;
+    unsigned longest; /* asked between two pokes */
+};
+
+static struct endless endless;
+
+static bool ask_for_more(void *argument) {
+    struct trma_help_piece *piece = &endless.words.slots[0].piece;
+    const unsigned state = atomic_load_explicit(&piece->state, memory_order_relaxed);
+
+    if (state == TRMA_HELP_IDLE || state == TRMA_HELP_DONE) {
+        endless.asked++;
+        piece->size = 1;
+        piece->is_proven = true;
+        piece->address = (uintptr_t)&endless.place;
+        atomic_store_explicit(&piece->state, TRMA_HELP_PUT, memory_order_release);
+    }
+    return has_come_true(argument);
+}
+
+static void note_poke(void) {
+    endless.longest = endless.asked > endless.longest ? endless.asked : endless.longest;
+    endless.asked = 0;
+    come_true_after_pokes();
+}
+
+/* Who is asked for help all the time pokes all the same, each time it has helped at a stretch: in a poke the
+ * host goes on, and a window is adopted that this traffic has paid for. */
+static void test_pokes_while_helping(void **state) {
+    (void)state;
+    enum { MOST_AT_A_STRETCH = 4096, SPUN = 3 * 32 };
+    struct trma_help help = {.words = &endless.words, .trays = &endless.trays, .n_slots = 1, .windows = 1};
+    struct trma_waiter waiter = waiter_of(false, 0);
+
+    reset();
+    waiter.help = &help;
+    waiter.progress = note_poke;
+    assert_int_equal(trma_node_wait(&waiter, NULL, ask_for_more, NULL, NULL), TRMA_OK);
+    assert_true(endless.longest > MOST_AT_A_STRETCH / 8);
+    assert_true(endless.longest <= MOST_AT_A_STRETCH + SPUN);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pokes_while_helping),
         cmocka_unit_test(test_keeps_progress),
         cmocka_unit_test(test_yields_before_sleeping),
         cmocka_unit_test(test_yields_when_woken_in_vain),

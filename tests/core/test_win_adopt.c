@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "team_fixture.h"
 
+#include "node/node_gate.h"
 #include "win/win_adopt.h"
 #include "win/win_epoch.h"
 
@@ -104,6 +105,11 @@ static void check_rest(const struct earning *earning, unsigned puts, size_t touc
     }
 }
 
+/* Whether peers have been kept out so many times while the owner exchanged pages, and are not now. */
+static void check_gate(const struct actor *actor, unsigned before, unsigned times) {
+    CHECK(actor->me == ORIGIN || atomic_load(&trma_node_gate_self()->closed) == before + 2 * times);
+}
+
 enum { MOST = 4000 };
 
 /* 64 MiB that nobody has touched cost next to nothing, however large the window is. */
@@ -118,22 +124,28 @@ static void play_untouched(struct actor *actor) {
 
 /* 1 MiB that was touched is worth its copy after some hundred operations more. */
 static void play_touched(struct actor *actor) {
+    const unsigned closed = atomic_load(&trma_node_gate_self()->closed);
     struct earning earning = earning_open(actor, 64 * MIB, MIB);
     unsigned puts = puts_until_mapped(actor, &earning, MOST);
     CHECK(actor->me == OWNER || (puts > 500 && puts < 2000));
     CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
     check_rest(&earning, MOST, MIB);
+    check_gate(actor, closed, 1);
     earning_close(actor, &earning);
+    check_gate(actor, closed, 2);
 }
 
 /* 64 MiB that were touched are not, after a few thousand. */
 static void play_not_earned(struct actor *actor) {
+    const unsigned closed = atomic_load(&trma_node_gate_self()->closed);
     struct earning earning = earning_open(actor, 64 * MIB, 64 * MIB);
     unsigned puts = puts_until_mapped(actor, &earning, MOST);
     CHECK(actor->me == OWNER || puts == MOST);
     CHECK(trma_node_team_barrier(actor->team) == TRMA_OK);
     check_rest(&earning, MOST, 64 * MIB);
+    check_gate(actor, closed, 0);
     earning_close(actor, &earning);
+    check_gate(actor, closed, 0);
 }
 
 static void test_untouched(void **state) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,6 +32,27 @@ struct trma_adoption {
 static pthread_mutex_t adopt_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static struct trma_adoption *adoptions; /* guarded by adopt_lock */
+static _Atomic(const struct trma_adopt_writers *) writers;
+
+void trma_mem_adopt_keep_out(const struct trma_adopt_writers *which) {
+    /* Release: with the pointer comes what it points to. */
+    atomic_store_explicit(&writers, which, memory_order_release);
+}
+
+/* Under the lock, as let_writers: true when nobody else writes until then. */
+static bool hold_writers(void) {
+    const struct trma_adopt_writers *known = atomic_load_explicit(&writers, memory_order_acquire);
+
+    return known == NULL || known->hold();
+}
+
+static void let_writers(void) {
+    const struct trma_adopt_writers *known = atomic_load_explicit(&writers, memory_order_acquire);
+
+    if (known != NULL) {
+        known->let();
+    }
+}
 
 static struct trma_exchange exchange_of(const struct trma_region *region, const struct trma_memory_kind *kind,
                                         struct trma_stash stash) {
@@ -198,6 +220,24 @@ static const char *judge(uintptr_t low, uintptr_t high, bool has_strangers, stru
     return NULL;
 }
 
+/* The exchange itself: everything that has to be found out about the pages is known. */
+static enum trma_status exchange_pages(struct trma_exchange *exchange, const struct trma_region *region,
+                                       bool has_strangers, const char **reason) {
+    if (!hold_writers()) {
+        *reason = "a peer that ended was writing into this process";
+        return TRMA_ERR_REFUSED;
+    }
+    enum trma_status status = trma_mem_pages_to_file(exchange, reason);
+    if (status == TRMA_OK && !enter_region(region, exchange, has_strangers)) {
+        (void)trma_mem_pages_to_private(exchange, exchange->low, exchange->high);
+        trma_mem_stash_drop(&exchange->stash);
+        *reason = "memory is exhausted";
+        status = TRMA_ERR_NO_MEMORY;
+    }
+    let_writers();
+    return status;
+}
+
 static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, bool has_strangers, const char **reason) {
     struct trma_memory_kind kind;
     bool has_threads;
@@ -225,13 +265,7 @@ static enum trma_status adopt_gap(uintptr_t low, uintptr_t high, bool has_strang
     } else {
         struct trma_exchange exchange = exchange_of(&region, &kind, (struct trma_stash){.base = NULL});
         exchange.has_threads = has_threads;
-        status = trma_mem_pages_to_file(&exchange, reason);
-        if (status == TRMA_OK && !enter_region(&region, &exchange, has_strangers)) {
-            (void)trma_mem_pages_to_private(&exchange, low, high);
-            trma_mem_stash_drop(&exchange.stash);
-            *reason = "memory is exhausted";
-            status = TRMA_ERR_NO_MEMORY;
-        }
+        status = exchange_pages(&exchange, &region, has_strangers, reason);
     }
     if (status != TRMA_OK) {
         trma_mem_backing_destroy(&region.backing, region.serial);
@@ -256,9 +290,14 @@ static bool give_back(struct trma_adoption *adoption) {
     struct trma_exchange exchange = exchange_of(region, &adoption->kind, adoption->stash);
     exchange.has_threads = has_writers(adoption->has_strangers);
     struct return_work work = {.exchange = &exchange, .is_done = true};
+    if (!trma_mem_guard_is_possible(exchange.has_threads) || !hold_writers()) {
+        return false;
+    }
     /* What there is no memory for stays shared: worse for the allocator, but not a byte is lost. */
-    return trma_mem_guard_is_possible(exchange.has_threads) &&
-           trma_mem_maps_visit_file(exchange.low, exchange.high, region->backing.inode, return_part, &work);
+    const bool is_done =
+        trma_mem_maps_visit_file(exchange.low, exchange.high, region->backing.inode, return_part, &work);
+    let_writers();
+    return is_done;
 }
 
 static void add_size(void *context, uintptr_t low, uintptr_t high) {

@@ -20,12 +20,25 @@
  *
  * Not a byte may be lost meanwhile. Signals are blocked; when the process has other threads that may write,
  * userfaultfd holds their writes (and the kernel's, on behalf of their system calls) back for the moment of
- * the exchange, and where that is not allowed adoption is refused. What it cannot see, and the caller must
- * rule out: another process that writes into the range by CMA just then (a peer with another window on the
- * same memory, or the host MPI completing a receive that is pending there).
+ * the exchange, and where that is not allowed adoption is refused. Other processes that write into the range
+ * by CMA just then (peers with windows on the same memory) are kept out by who knows them
+ * (trma_mem_adopt_keep_out). What nobody sees, and the caller must rule out: the host MPI of another process
+ * completing a receive that is pending there.
  *
  * Sources of the idea: page remapping for zero-copy IPC (XPMEM, "PiP"), live-migration's use of userfaultfd.
  */
+
+/*
+ * How other processes are kept from writing into this one's memory: hold before pages are exchanged, either
+ * way, and let afterwards, not while it is found out whether they can be, which takes longer. hold answers
+ * false when it is in vain, and let is not called then: no page is exchanged. Called by one thread at a time.
+ * Not copied; NULL, as at first: there are none. Thread-safe.
+ */
+struct trma_adopt_writers {
+    bool (*hold)(void);
+    void (*let)(void);
+};
+void trma_mem_adopt_keep_out(const struct trma_adopt_writers *writers);
 
 /*
  * Adopts the pages of [address, address + size), or counts one more use of what is adopted already, and

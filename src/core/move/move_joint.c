@@ -132,6 +132,12 @@ static void count_put(const struct trma_move_joint *copy) {
     }
 }
 
+/* What a copy that was made jointly counts: of a short put less, since what the target has copied lies in its
+ * cache, if it reads. */
+static uint64_t price_jointly(const struct trma_move_joint *copy, uint64_t taken) {
+    return copy->is_put && copy->size < TRMA_MOVE_JOINT_SHORT ? taken * TRMA_MOVE_JOINT_EIGHTHS / 8 : taken;
+}
+
 /* By the way that takes less. */
 static uint64_t copy_some(const struct trma_move_joint *copy) {
     struct class *class = class_of(copy->size, copy->is_put);
@@ -149,7 +155,7 @@ static uint64_t copy_some(const struct trma_move_joint *copy) {
         count_put(copy);
     }
     if (is_joint == (blocks > 0)) {
-        trma_move_ways_end(&class->ways, taken, copy->size);
+        trma_move_ways_end(&class->ways, is_joint ? price_jointly(copy, taken) : taken, copy->size);
     }
     if (is_joint && !was_asked) {
         set_tried(class, false); /* who is not there now is not asked all the time */

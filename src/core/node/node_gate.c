@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "../mem/mem_adopt.h"
 #include "../mem/mem_heap.h"
 #include "node_peer.h"
 #include "node_wait.h"
@@ -20,7 +21,18 @@ static atomic_bool is_stuck; /* somebody was killed inside */
 static pid_t owner; /* the process whose gate it is; a forked child inherits a mapping of its parent's */
 static pthread_mutex_t own_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+static bool close_own(void) {
+    struct trma_gate *gate = trma_node_gate_self();
+
+    return gate && trma_node_gate_close(gate);
+}
+
+static void open_own(void) {
+    trma_node_gate_open(trma_node_gate_self());
+}
+
 struct trma_gate *trma_node_gate_self(void) {
+    static const struct trma_adopt_writers writers = {.hold = close_own, .let = open_own};
     void *memory = NULL;
 
     pthread_mutex_lock(&own_mutex);
@@ -29,6 +41,7 @@ struct trma_gate *trma_node_gate_self(void) {
         own = trma_mem_heap_allocate(TRMA_HEAP_CONTROL, sizeof(struct trma_gate), 64, &memory) == TRMA_OK
                   ? memory
                   : NULL;
+        trma_mem_adopt_keep_out(&writers);
     }
     struct trma_gate *gate = own;
     pthread_mutex_unlock(&own_mutex);

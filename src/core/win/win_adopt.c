@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "win_adopt.h"
 
-#include <pthread.h>
-
 #include "../mem/mem_adopt.h"
 #include "../mem/mem_heap.h"
 #include "../mem/mem_map.h"
@@ -31,24 +29,13 @@ enum {
 /* How long an origin waits for an owner that must adopt, since the kernel refuses all else. */
 static const uint64_t demand_timeout_ns = 10000000000;
 
-/* A process's gate is closed by one thread at a time. */
-static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Exchanges pages while no peer writes into them. */
+/* Exchanges pages. Peers are kept out by this process's gate, without which nobody may write either. */
 static enum trma_status adopt(void *base, uint64_t size, struct trma_share *share, const char **reason) {
-    struct trma_gate *gate = trma_node_gate_self();
-
-    enum trma_status status = TRMA_ERR_REFUSED;
-
-    pthread_mutex_lock(&gate_lock);
-    if (!gate || !trma_node_gate_close(gate)) {
-        *reason = "a peer that ended was writing into this process";
-    } else {
-        status = trma_mem_adopt_range(base, size, share, reason);
-        trma_node_gate_open(gate);
+    if (!trma_node_gate_self()) {
+        *reason = "no shared memory can be had by which peers are kept out meanwhile";
+        return TRMA_ERR_REFUSED;
     }
-    pthread_mutex_unlock(&gate_lock);
-    return status;
+    return trma_mem_adopt_range(base, size, share, reason);
 }
 
 void trma_win_adopt_begin(void *base, uint64_t size, enum trma_adopt_mode mode, struct trma_share *share,
@@ -147,19 +134,10 @@ void trma_win_adopt_look(struct trma_window *window) {
 }
 
 void trma_win_adopt_release(uint64_t serial) {
-    struct trma_gate *gate = serial ? trma_node_gate_self() : NULL;
-
-    if (!gate) {
-        return;
-    }
-    /* Peers may write by CMA through other windows on the same memory while its pages are exchanged again.
-     * When they cannot be kept out the memory stays a region: nothing is lost but its being private. */
-    pthread_mutex_lock(&gate_lock);
-    if (trma_node_gate_close(gate)) {
+    if (serial) {
+        /* Where peers cannot be kept out the memory stays a region: nothing is lost but its being private. */
         trma_mem_adopt_release(serial);
-        trma_node_gate_open(gate);
     }
-    pthread_mutex_unlock(&gate_lock);
 }
 
 void trma_win_adopt_follow(struct trma_window *window, uint32_t index) {

@@ -29,7 +29,7 @@ enum {
 /* How long an origin waits for an owner that must adopt, since the kernel refuses all else. */
 static const uint64_t demand_timeout_ns = 10000000000;
 
-/* Exchanges pages. Peers are kept out by this process's gate, without which nobody may write either. */
+/* Exchanges pages. Peers are kept out meanwhile by this process's gate (node_gate.c). */
 static enum trma_status adopt(void *base, uint64_t size, struct trma_share *share, const char **reason) {
     if (!trma_node_gate_self()) {
         *reason = "no shared memory can be had by which peers are kept out meanwhile";

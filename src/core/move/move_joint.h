@@ -27,11 +27,10 @@
  *
  * Of a short put that is made jointly six eighths of its time count: where the target reads, what it has
  * copied lies in its own cache, and it reads sooner; that it is quick in coming back shows nowhere in the
- * put. Measured (Intel Xeon, 480 MiB of last cache, in turns, 64 KiB, shares of the time taken before on
- * MPICH and Open MPI): bench-latency --mode pscw_made 0.92 and 0.93 (10 launches), pscw_read and pscw, which
- * were made jointly and alone before, as before; bench-aggregate 16 puts of each origin: one 0.78 and 0.80
- * (6), two 1.01 and 1.02 (14), three 0.94 and 0.95 (14), four 1.00 and 1.00 (6). With all lengths counted so
- * 256 KiB and 1 MiB are as before.
+ * put. Measured (Intel Xeon, 480 MiB of last cache, in turns with the
+ * library of 2026-11-30, 64 KiB, MPICH and Open MPI): bench-latency --mode pscw_made 0.92 and 0.93 of the
+ * time (10 launches), pscw_read and pscw, which were made jointly and alone before, as before. With all
+ * lengths counted so 256 KiB and 1 MiB are as before.
  *
  * Short ones that go on with a long run are another matter (move_joint_run.h).
  *
